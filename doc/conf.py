@@ -21,10 +21,19 @@ extensions = [
     "checked_html",
     "gallery_pictures",
     "mathml",
+    "method_groups",
     "reference_groups",
+    "whole_words",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_ext", "auto_examples/**.ipynb", "**sg_execution_times.rst"]
+# gallery.rst shows the examples in groups.
+exclude_patterns = [
+    "_build",
+    "_ext",
+    "auto_examples/index.rst",
+    "auto_examples/**.ipynb",
+    "**sg_execution_times.rst",
+]
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings name types in words
 default_role = "py:obj"
@@ -36,7 +45,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skprivate"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
-html_sidebars = {"index": [], "walkthrough": []}
+html_sidebars = {"index": [], "auto_examples/plot_walkthrough": []}
 html_css_files = ["skprivate.css"]
 html_copy_source = False
 html_theme_options = {
@@ -53,7 +62,13 @@ html_theme_options = {
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    # Pages of the reference list the examples that use a name.
+    "backreferences_dir": "auto_examples/backreferences",
+    "doc_module": ("skprivate",),
     "filename_pattern": r"/plot_",
+    "ignore_pattern": "^(?!plot_)",
+    # After matplotlib's own settings.
+    "reset_modules": ("matplotlib", "gallery_pictures.start_anew"),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,

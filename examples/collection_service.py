@@ -10,9 +10,10 @@ Starlette, uvicorn and SQLite (``pip install skprivate[serve]``)::
     python examples/collection_service.py export study.state study.db reports
     skprivate collection curator add study.state reports/*.bin
 
-Give each person one line of tokens.txt, as ``https://.../#LINE``. A report is on disk before it is answered
-with 204. Nothing is logged or stored that says who sent which report: of a token there is only whether it was
-used. The page is ``collection_page.html``; its client is in ``clients/javascript``; ``/status`` shows sums.
+Give each person one line of tokens.txt, as ``https://.../#LINE``. A report is on disk before the service
+answers with 204. The service neither logs nor stores who sent which report: for a token it stores only
+whether it was used. The page is ``collection_page.html``, its client is in ``clients/javascript``, and
+``/status`` shows sums.
 """
 
 import argparse
@@ -43,14 +44,14 @@ FILES = {
         for name in ("skprivate-client.js", "more.js")
     },
 }
-# Tokens in the order of their hashes and reports in that of random numbers: no order is common to both.
+# Tokens are in the order of their hashes and reports in that of random numbers, so no order links them.
 SCHEMA = """
 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS study (hash TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tokens (hash BLOB PRIMARY KEY, used INTEGER DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reports (id BLOB PRIMARY KEY, report BLOB, batch TEXT) WITHOUT ROWID;
 """
-# Reports by which the status page moves on: who looks at it does not see what one report adds.
+# Number of new reports before the status page changes: its readers cannot see what one report adds.
 NEW_AT_ONCE = 100
 POLICY = "default-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 ONE, BATCH = "application/octet-stream", "application/json"
@@ -59,7 +60,7 @@ log = logging.getLogger("collection")
 
 
 class Refused(Exception):
-    """A request that is answered with an error: its code, and a reason without anything of the request."""
+    """A request that is answered with an error: its code, and a reason that shows nothing of the request."""
 
 
 def open_database(path, specification):
@@ -74,21 +75,21 @@ def open_database(path, specification):
 
 
 def forget_order(database):
-    """Write the pages anew in the order of the keys, and empty the log: both still tell who came when."""
+    """Rewrite the pages in the order of the keys, and empty the log: both reveal the order of arrival."""
     with contextlib.suppress(sqlite3.Error):
         database.execute("VACUUM")
     empty_log(database)
 
 
 def empty_log(database):
-    """Empty the database's own log, where no reader hinders it: nobody waits for that."""
+    """Empty the log of the database, without waiting for readers."""
     with contextlib.suppress(sqlite3.Error):
         database.executescript("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
     database.execute("PRAGMA busy_timeout = 5000")
 
 
 def store(database, requests):
-    """Store the reports of a group of requests, and return the code of each; all are on disk, or none."""
+    """Store the reports of a group of requests, all or none, and return the code of each."""
     try:
         database.execute("BEGIN IMMEDIATE")
         codes = [store_one(database, pairs) for pairs in requests]
@@ -106,14 +107,14 @@ def store_one(database, pairs):
     if not all(database.execute(known, (token,)).fetchall()[0][0] for token, _ in pairs):
         return 403
     for token, report in pairs:
-        # The first report wins; a repeat is dropped, and answered like the first.
+        # The first report counts; a repeat is dropped, and answered like the first.
         if database.execute("UPDATE tokens SET used = 1 WHERE hash = ? AND NOT used", (token,)).rowcount:
             database.execute("INSERT INTO reports VALUES (?, ?, NULL)", (os.urandom(16), report))
     return 204
 
 
 async def store_groups(database, waiting):
-    """Store what waits, in one transaction for all that came during the one before."""
+    """Store waiting requests: one transaction for all that arrived during the one before."""
     while True:
         group = [await waiting.get()]
         while len(group) < MOST_IN_A_GROUP and not waiting.empty():
@@ -123,7 +124,7 @@ async def store_groups(database, waiting):
             if not answer.done():
                 answer.set_result(code)
         if waiting.empty():
-            # The log of the database holds tokens and reports in the order in which they came.
+            # The log of the database holds tokens and reports in the order of arrival.
             await asyncio.to_thread(empty_log, database)
 
 
@@ -171,7 +172,7 @@ def read_pairs(request, body, specification):
 
 
 def alarm_of(randomizer, reports):
-    """Tell whether a row of the mechanism is taken more often than by chance once in a million studies."""
+    """Return whether a row of the mechanism occurs more often than by chance in one of a million studies."""
     if randomizer.name != "hadamard" or not len(reports):
         return "none for this mechanism"
     n_rows = randomizer.n_padded // randomizer.n_blocks
@@ -180,7 +181,7 @@ def alarm_of(randomizer, reports):
 
 
 def status_of(state, path, before):
-    """Return what the status page shows: shares with their noise, of reports that are each private."""
+    """Return the content of the status page: shares with their noise, from reports that are each private."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("BEGIN")
         if database.execute("SELECT count(*) FROM reports").fetchone()[0] < before["reports"] + NEW_AT_ONCE:
@@ -211,7 +212,7 @@ class Service:
         self.page, self.one_at_a_time = {"reports": 0}, asyncio.Lock()
 
     async def accept(self, request):
-        """Return when the reports of a request are on disk; else raise `Refused`."""
+        """Return when the reports of a request are on disk, or raise `Refused`."""
         kind, size = kind_of(request), self.specification.randomizer.report_bytes
         if kind not in (ONE, BATCH):
             raise Refused(415, "content type")
@@ -231,7 +232,7 @@ class Service:
             await self.accept(request)
         except Refused as error:
             code, reason = error.args
-            if code != 507:  # said once for a group
+            if code != 507:  # logged once for a group
                 log.warning("%s %s", code, reason)
             return Response(f"{reason}\n", code, {"connection": "close", "retry-after": "1"})
         except ClientDisconnect:
@@ -274,7 +275,7 @@ def make_app(state, path, accepted=()):
 
 
 def export(state, path, folder):
-    """Write all reports to files, of which a curator counts each once, however often they are written."""
+    """Write all reports to files; a curator counts each file once, however often it is written."""
     specification = TreeCurator.from_bytes(state).specification
     Path(folder).mkdir(exist_ok=True)
     with contextlib.closing(open_database(path, specification)) as database:
@@ -305,7 +306,7 @@ def main():
 
     logging.basicConfig(format="%(asctime)s %(message)s")
     app = make_app(options.state.read_bytes(), options.database, Path(options.other).read_text().split())
-    # No access log: it would name the address beside the time of a report.
+    # No access log: it would hold the address and the time of every report.
     limits = {
         "limit_concurrency": 2000,
         "timeout_keep_alive": SECONDS,

@@ -3,17 +3,18 @@
 Accelerated life test: from the oven to the customer
 ====================================================
 
-A maker tests capacitors in hot ovens under high voltage, where they fail within months, and wants to say how
-long they last at the customer's 55 degrees and 5 volts. Three plants share their test benches and do not
-want single results to be known, so the fit is private. The units are simulated, so that the truth is known.
+A manufacturer tests capacitors in hot ovens under high voltage, where they fail within months. How long will
+they last at the customer's 55 degrees and 5 volts? Three plants share their test benches and keep single
+results secret, so the fit is private. The units are SIMULATED, so that the truth is known.
 """
 
 # %%
 # The test
 # --------
-# 60,000 units, at 3 temperatures and 2 voltages, for 4,000 hours. Lifetimes are Weibull; by Arrhenius' law
-# their logarithm is linear in the reciprocal of the absolute temperature, by the inverse power law in the
-# logarithm of the voltage. What still works in the end is censored.
+# The test has 60,000 units, 3 temperatures, 2 voltages and 4,000 hours. Lifetimes have a Weibull
+# distribution. By Arrhenius' law their logarithm is linear in the reciprocal of the absolute temperature. By
+# the inverse power law it is linear in the logarithm of the voltage. Units that still work at the end are
+# censored.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -43,8 +44,9 @@ print(f"{y['event'].mean():.0%} of {len(X):,} units failed within {hours:,.0f} h
 # %%
 # Before anything is spent
 # ------------------------
-# Handbooks say .6 to .8 eV and an exponent of 2 to 3. With a model in their middle, how wide will the 90 %
-# interval of the B10 life at use be, and how many units would it take to know it within a fifth?
+# Handbooks give an activation energy of 0.6 to 0.8 eV and an exponent of 2 to 3. Take a model in the middle
+# of these ranges. How wide will the 90 % interval of the B10 life at use be? How many units are needed to
+# know this life within a fifth?
 model = DPLogLocationScaleRegressor(domain=domain, bounds_y=(1, 100_000), delta=1e-6)
 handbook = StatedLifetimes(coef=[0.7, -2.5], intercept=-6.0, scale=0.6, X=test, censoring=0.6)
 plan = plan_life_study(
@@ -55,7 +57,7 @@ print(plan)
 # %%
 # One private fit
 # ---------------
-# The table goes in as it is, in degrees and volts. The slopes are the activation energy and the exponent.
+# Pass the table as it is, in degrees and volts. The slopes are the activation energy and the exponent.
 model.set_params(epsilon=2).fit(X, y)
 for name, slope, (low, high), truth in zip(
     ("activation energy, eV", "exponent"), model.coef_, model.coef_interval_, (energy, power), strict=True
@@ -65,8 +67,9 @@ for name, slope, (low, high), truth in zip(
 # %%
 # At the customer's
 # -----------------
-# The use level lies outside the bounds of the test. Predictions follow the laws there; the interval counts
-# the noise and the sampling of the slopes, and not whether the laws hold so far.
+# The conditions of use are outside the tested range, so predictions there extrapolate the two laws. The
+# interval includes the noise and the sampling error of the slopes. It does not include errors of the laws
+# themselves.
 b10, interval = model.predict_quantile(use, 0.1, return_interval=True)
 factor, factors = model.acceleration_factor(use, test[-1:], return_interval=True)
 true_b10 = np.exp(intercept + domain.encode(use) @ [energy, power]) * (-np.log(0.9)) ** scale
@@ -81,9 +84,10 @@ print(
 )
 
 # %%
-# An Arrhenius plot: log life against the reciprocal of the absolute temperature is a straight line.
+# In an Arrhenius plot, the logarithm of life against the reciprocal of the absolute temperature is a straight
+# line. Dashed lines are the truth, and the shaded range was tested.
 celsius = np.linspace(45, 130, 60)
-figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
+figure, axis = plt.subplots(layout="constrained")
 for volt, color in ((20.0, "C3"), (10.0, "C1"), (5.0, "C0")):
     rows = pd.DataFrame({"celsius": celsius, "volt": volt})
     found, band = model.predict_quantile(rows, 0.1, return_interval=True)
@@ -95,9 +99,9 @@ for volt, color in ((20.0, "C3"), (10.0, "C1"), (5.0, "C0")):
 shown = [50, 70, 85, 105, 125]
 axis.set_xticks(domain.encode(pd.DataFrame({"celsius": shown, "volt": 10.0}))[:, 0], shown)
 axis.axvspan(*domain.encode(pd.DataFrame({"celsius": [85.0, 125.0], "volt": 10.0}))[:, 0], alpha=0.1)
-axis.set(xlabel="degrees Celsius, by Arrhenius' law", ylabel="hours", yscale="log")
-axis.set_title("B10 life, with 90 % bands (dashed: truth; shaded: tested)")
-axis.legend(fontsize=8)
+axis.set(xlabel="degrees Celsius (Arrhenius scale)", ylabel="hours", yscale="log")
+axis.set_title("B10 life, 90 % bands, epsilon 2")
+axis.legend(loc="upper left")
 plt.show()
 
 # %%

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Income in the census, from the raw file to curves that can be read
-==================================================================
+Income in the census: a private model with one curve for each column
+=====================================================================
 
-UCI Adult as published: 32,561 people, 13 columns of numbers and text, "?" where nothing is known. A trusted
-curator fits :class:`~skprivate.DPBoostingClassifier` to all of it. What it publishes is one curve for every
-column: what an age, a job or a capital gain adds to the log-odds of an income above 50,000 dollars.
+UCI Adult as published has 32,561 people and 13 columns of numbers and text, with "?" for missing answers. A
+trusted curator fits :class:`~skprivate.DPBoostingClassifier` to all of it and publishes one curve for each
+column. The curve shows what an age, a job or a capital gain adds to the log-odds of an income above 50,000
+dollars.
 
-The file is not shipped: put it where `skprivate.datasets.fetch_census` says, or run with
-``SKPRIVATE_DATA=FOLDER``. Without it the page shows people who are SIMULATED, with the same columns, and its
-pictures say so; what the text tells of figures is about the file.
+The file is not part of the package. `skprivate.datasets.fetch_census` states where to put it; or run the
+example with ``SKPRIVATE_DATA=FOLDER``. Without the file, the page uses SIMULATED people with the same
+columns, and its pictures state so.
 """
 
 # %%
 # What is public
 # --------------
 # A private model must not learn the levels of a column, or its bounds, from private rows. The documentation
-# of the survey tells both. "?" is a level like any other: that somebody did not answer may tell something.
+# of the survey lists both. "?" is a level like any other, because a missing answer may carry information.
 import os
 from pathlib import Path
 
@@ -64,7 +65,8 @@ domain = TableDomain(
 # %%
 # The table
 # ---------
-# As pandas reads it: no cell is encoded, scaled or filled in. Left out is ``fnlwgt``, a weight of the survey.
+# The table is used as pandas reads it. No cell is encoded, scaled or filled in. The column ``fnlwgt``, a
+# weight of the survey, is left out.
 def read_adult():
     home = os.environ.get("SKPRIVATE_DATA") or Path(get_data_home()) / "skprivate"
     fetch_census(data_home=home)  # says where the file must be, and checks that it is the published one
@@ -100,10 +102,10 @@ print(f"{source}: {len(people)} rows; {np.mean(income == '>50K'):.1%} above 50,0
 print(X_train.head(3).T)
 
 # %%
-# Models of one epsilon after the other
-# -------------------------------------
-# Epsilon, delta, domain and classes are all that the models are told: bins, passes and steps follow from the
-# number of rows and from the noise. The last line is not private.
+# Models at three values of epsilon
+# ---------------------------------
+# The models receive epsilon, delta, domain and classes, nothing else. They derive bins, passes and steps from
+# the number of rows and from the noise. The last line is not private.
 public = {"delta": 1e-6, "domain": domain, "classes": ["<=50K", ">50K"]}
 
 
@@ -124,24 +126,31 @@ line = "{:>9.3f}{:>7.3f}{:>10.3f}".format(*scores(encoded, domain.encode(X_test)
 print(f"{'without privacy':<27} {line}")
 
 # %%
-# What the model says
-# -------------------
-# The band is two standard deviations of the noise in the column's own steps, which is public: a bump that is
-# narrower than the band may be nothing but noise. A curve is in units of log-odds: a step of 1 multiplies the
-# odds by 2.7.
+# Reading the model
+# -----------------
+# The band is two standard deviations of the noise in the column's own steps. This noise scale is public. A
+# bump that is smaller than the band may be noise alone. A curve is in units of log-odds: a step of 1
+# multiplies the odds by 2.7.
 boosting = DPBoostingClassifier(1.0, **public).fit(X_train, y_train)
 order = np.argsort(boosting.feature_importances_)[::-1]
 for j in order:
     print(f"{domain.names[j]:<16} {boosting.feature_importances_[j]:.3f}")
 
-figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), layout="constrained")
-for axis, name in zip(axes.flat, ("age", "education-num", "hours-per-week", "relationship"), strict=True):
+figure, axis = plt.subplots(layout="constrained")
+ShapeFunctionDisplay.from_estimator(boosting, "age", ax=axis)
+axis.set_title(f"{source}, epsilon 1")
+plt.show()
+
+# %%
+# Three other columns:
+figure, axes = plt.subplots(1, 3, figsize=(12, 5), layout="constrained")
+for axis, name in zip(axes, ("education-num", "hours-per-week", "relationship"), strict=True):
     ShapeFunctionDisplay.from_estimator(boosting, name, ax=axis)
 figure.suptitle(f"{source}, epsilon 1, delta 1e-6")
 plt.show()
 
 # %%
-# The same as numbers, to be printed or checked by somebody who knows the subject:
+# The curve of age as numbers, for print or for a check by an expert of the subject:
 age = next(shape for shape in boosting.shape_functions_ if shape.name == "age")
 for label, value, std in zip(age.labels, age.values, age.std, strict=True):
     print(f"age {label:<22} {value:+.2f} ± {std:.2f}")
@@ -149,5 +158,5 @@ for label, value, std in zip(age.labels, age.values, age.std, strict=True):
 # %%
 # What the fit claims
 # -------------------
-# One budget pays for everything: curves, intercept, numbers of rows. Reading the curves costs nothing more.
+# One budget covers curves, intercept and numbers of rows. Reading the curves spends no further budget.
 print(boosting.privacy_spent_)

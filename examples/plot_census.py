@@ -3,20 +3,20 @@
 Income in the census, with foreign-born people as the public rows
 =================================================================
 
-The second data set of the LPCT paper: is a person's income above 50,000 dollars a year? The 27,504 rows of
-people born in the United States are private and send one report each; the 2,658 others are public. The two
-groups differ: public rows shape the tree well, but their labels are not those of the private rows.
+This is the second data set of the LPCT paper. Is a person's income above 50,000 dollars a year? The 27,504
+people born in the United States are private and send one report each. The 2,658 others are public. The two
+groups differ: public rows are good for shaping the tree, but their labels have another distribution.
 
-The file is not shipped: put it where `skprivate.datasets.fetch_census` says, or run with
-``SKPRIVATE_DATA=FOLDER``. Without it the page shows people who are SIMULATED, with the same columns, and its
-pictures say so; what the text tells of accuracy is about the file.
+The file is not part of the package. `skprivate.datasets.fetch_census` states where to put it; or run the
+example with ``SKPRIVATE_DATA=FOLDER``. Without the file, the page uses SIMULATED people with the same
+columns, and its pictures state so. Statements about accuracy refer to the real file.
 """
 
 # %%
 # Rows and their owners
 # ---------------------
-# Five numbers and 42 columns of 0 and 1. Columns are those of the documentation, bounds and classes those of
-# the public rows: nothing is read from private rows but their reports.
+# The table has five numbers and 42 columns of 0 and 1. The columns come from the documentation, bounds and
+# classes from the public rows. Only the reports depend on private rows.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -69,10 +69,10 @@ print(
 # %%
 # Accuracy against epsilon
 # ------------------------
-# Most columns say nothing about income, and capital gains are 0 for nine in ten. Halving the longest edges
-# one after the other cannot know this; ``rule="cart"`` takes the feature and the cut that separate the public
-# labels best. Every split tests a fifth of the private rows. The noise is not seeded, so figures move a
-# little from run to run.
+# Most columns are unrelated to income, and capital gains are 0 for nine people in ten. The rule "max-edge"
+# halves the longest edges and cannot use this. ``rule="cart"`` takes the feature and the threshold that
+# separate the public labels best. Each split tests on a fifth of the private rows. The noise has no seed, so
+# figures change a little from run to run.
 epsilons = [0.5, 1, 2, 4, 8]
 splits = list(
     PublicPrivateSplit(ShuffleSplit(5, test_size=0.2, random_state=0)).split(X, y, is_public=is_public)
@@ -99,28 +99,28 @@ for e, epsilon in enumerate(epsilons):
     print(f"{epsilon:>7g}" + "".join(f"{scores[name][e].mean():>21.3f}" for name in scores))
 
 # %%
-figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
-for name, values in scores.items():
+# The picture shows the methods that start from public rows, and a tree without privacy.
+figure, axis = plt.subplots(layout="constrained")
+for name in ("automatic", "public rows only", "not private"):
+    values = scores[name]
     middle, error = values.mean(axis=1), values.std(axis=1) / np.sqrt(len(splits))
     axis.errorbar(epsilons, middle, yerr=error, marker="o", markersize=4, capsize=3, label=name)
 axis.axhline(majority, color="grey", linestyle=":", label="majority")
-axis.set(
-    xscale="log", xlabel="epsilon", ylabel="accuracy on private rows", title=f"{source}, {len(splits)} splits"
-)
+axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy", title=f"{source}, {len(splits)} splits")
 axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axis.minorticks_off()
-axis.legend(fontsize=8)
+axis.legend()
 plt.show()
 
 # %%
-# At a small epsilon the public labels carry the tree, and the reports correct them as epsilon grows. The
+# At a small epsilon, the tree relies on the public labels. The reports correct them as epsilon grows. The
 # depth grows with epsilon too, for all methods but the last.
 #
-# What the tree learnt
-# --------------------
-# Age against education for a married man in sales who works 40 hours and has no capital gains; the education
-# number is 9 for a finished high school and 13 for a bachelor's degree. The plane cuts few cells: most of
-# them lie at other values of the other columns.
+# What the tree learned
+# ---------------------
+# The plot shows age against education for a married man in sales who works 40 hours and has no capital gains.
+# The education number is 9 for a finished high school and 13 for a bachelor's degree. The plane intersects
+# few cells, because most cells have other values of the other columns.
 tree = LocallyPrivateTreeClassifier(8.0, rule="cart").fit(X, y, is_public=is_public)
 person = dict.fromkeys(X.columns, 0.0) | {"hours-per-week": 40}
 for mark in ("marital-status=Married-civ-spouse", "relationship=Husband", "sex=Male", "occupation=Sales"):

@@ -3,10 +3,9 @@
 From phones to a tree: clients, gateways, curators
 ==================================================
 
-Nobody holds the private rows here. A curator plans a tree on public rows and publishes a small JSON; every
-phone answers it once; gateways write answers into files; two workers add the files up, one of them is killed
-and resumed; and the curator releases the tree again and again while reports come in. The people are
-SIMULATED.
+Here nobody collects the private rows. A curator plans a tree on public rows and publishes a small JSON file.
+Each phone answers once, and gateways write the answers into files. Two workers add up the files; one of them
+is killed and resumed. The curator releases the tree after each day. The people are SIMULATED.
 """
 
 # %%
@@ -34,7 +33,7 @@ print(f"{(folder / 'study.json').stat().st_size} bytes of JSON")
 # %%
 # A phone answers once
 # --------------------
-# It needs numpy, the JSON, and a file that remembers what was answered.
+# The client needs numpy, the JSON file, and a file that stores its answer.
 specification = TreeSpecification.from_json(folder / "study.json")
 client = TreeClient(specification, memory=folder / "phone.memory")
 report = client.randomize([0.2, 0.9], 1)
@@ -43,7 +42,7 @@ print(f"{len(report)} bytes; asked again, the same: {client.randomize([0.2, 0.9]
 # %%
 # Gateways write files
 # --------------------
-# Ten days, 2,000 people each.
+# There are ten days with 2,000 people each.
 people = list(zip(X[~is_public], y[~is_public].tolist(), strict=True))
 days = []
 for day in range(10):
@@ -56,8 +55,8 @@ print(f"{days[0].stat().st_size} bytes a day")
 # %%
 # Two workers, one of them killed
 # -------------------------------
-# Both start from the state of a curator that has counted nothing. The second one dies before its last two
-# files and goes on from its checkpoint; a file that it is given twice counts once.
+# Both workers start from the state of a curator that has counted no report. The second one is killed before
+# its last two files and continues from its checkpoint. A file that a worker receives twice counts once.
 workers = [TreeCurator.from_bytes(curator.to_bytes()) for _ in range(2)]
 checkpoint = folder / "second.state"
 sizes, accuracies = [], []
@@ -67,7 +66,7 @@ for number, path in enumerate(days):
         workers[1].close()
         workers[1] = TreeCurator.from_file(checkpoint)
         print(f"Resumed with {workers[1].n_reports} reports; again: {workers[1].update_file(days[1])}")
-    # Releases cost nothing: they are functions of reports that are private already.
+    # Releases spend no budget: they are functions of reports that are private already.
     whole = TreeCurator.from_bytes(curator.to_bytes())
     for worker in workers:
         whole.merge(worker)
@@ -78,16 +77,22 @@ tree = whole.release()
 print(tree.privacy_spent_)
 
 # %%
-# What came out
-# -------------
+# Accuracy grows with the reports
+# -------------------------------
 public_only = plan.set_params(public_weight=1e12)
 fitted = public_only.fit(X, y, is_public=is_public)
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-axes[0].plot(sizes, accuracies, marker="o", label="released after each day")
-axes[0].axhline(fitted.score(X_test, y_test), color="grey", linestyle=":", label="public rows only")
-axes[0].set(xlabel="reports", ylabel="accuracy", title="Epsilon 2, two bytes a person")
-axes[0].set_xticks(range(0, 20_001, 5000))
-axes[0].legend(fontsize=8)
-PartitionDisplay.from_estimator(tree, ax=axes[1])
-axes[1].set(title="The tree after ten days", xlabel="$x_1$", ylabel="$x_2$")
+figure, axis = plt.subplots(layout="constrained")
+axis.plot(sizes, accuracies, marker="o", label="released after each day")
+axis.axhline(fitted.score(X_test, y_test), color="grey", linestyle=":", label="public rows only")
+axis.set(xlabel="reports", ylabel="accuracy", title="Epsilon 2, two bytes a person")
+axis.set_xticks(range(0, 20_001, 5000))
+axis.legend()
+plt.show()
+
+# %%
+# The tree after ten days
+# -----------------------
+figure, axis = plt.subplots(layout="constrained")
+PartitionDisplay.from_estimator(tree, ax=axis)
+axis.set(xlabel="$x_1$", ylabel="$x_2$")
 plt.show()

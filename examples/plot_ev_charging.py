@@ -4,19 +4,22 @@ Electric vehicles on one feeder
 ===============================
 
 Two hundred vehicles charge in the same street. Each decides how much power to draw in four slots of the
-night; the price of a slot rises with the mean load of the feeder. When an owner needs the car tells when the
-owner leaves the house, so nobody shall learn it: the vehicles find their equilibrium by noisy broadcasts. The
-vehicles are simulated.
+night. The price of a slot rises with the mean load of the feeder. The wishes of an owner reveal when the
+owner leaves home, so they are private. The vehicles find their equilibrium by noisy broadcasts. The vehicles
+are SIMULATED.
 """
 
 # %%
 # The game
 # --------
-# In slot t a vehicle with power x (in kW; below 0 the battery feeds back) pays ``x^2 / 2`` for the wear of
-# its battery, ``0.5 delta x`` for the energy at the feeder's mean load delta, and ``r x`` for its owner's
-# wish: the more negative r, the more the owner wants to charge in this slot. r is private. Public are the
-# prices and that r lies between -4 and 0. There is no limit on the power, which keeps the dynamics linear
-# and the guarantee exact.
+# In each slot, a vehicle has power x in kW; a negative x feeds energy back. Its cost has three terms:
+#
+# - ``x^2 / 2`` for the wear of its battery;
+# - ``0.5 delta x`` for the energy, at the feeder's mean load delta;
+# - ``r x`` for its owner's wish: the more negative r is, the more the owner wants to charge in this slot.
+#
+# The wish r is private. The prices are public, and so is the range of r, from -4 to 0. The power has no
+# limit, which keeps the dynamics linear and the guarantee exact.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -27,7 +30,7 @@ import skprivate
 from skprivate.exceptions import PrivacyLeakWarning
 from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame
 
-# The simulation is seeded, which strict mode refuses: whoever knows the seed can undo the noise.
+# The simulation is seeded, which strict mode refuses: a person who knows the seed can remove the noise.
 skprivate.set_config(strict=False)
 rng = np.random.default_rng(0)
 n_vehicles, n_slots = 200, 4
@@ -41,9 +44,9 @@ print(f"what one vehicle gains by leaving the equilibrium: {game.regret(equilibr
 # %%
 # One night
 # ---------
-# In every one of 50 rounds each vehicle broadcasts its estimate of the mean load with Laplace noise and
-# moves a step. The guarantee needs one call. The prior says what a listener knows beforehand: here that
-# every wish is uniform on its range, independently.
+# In each of 50 rounds, each vehicle broadcasts its estimate of the mean load with Laplace noise and takes a
+# step. The guarantee needs one call. The prior states what a listener knows beforehand. Here each wish is
+# uniform on its range and independent of the others.
 prior = uniform(-4, 4)
 schedules = {"max_iter": 50, "step_size": (0.5, 1, 0.05), "consensus_step": (1, 1, 1)}
 solver = PrivateNashSolver(noise_scale=20, **schedules).fit(game)
@@ -53,20 +56,19 @@ print(guarantee.statement())
 print(solver.privacy_guarantee(prior))
 
 # %%
-# This holds for the broadcasts, for whoever hears all of them, and for adversaries with this prior.
-# Differential privacy, which holds whatever they know, is the figure of ``criterion="dp"``. Neither covers
-# ``strategies_``: what a vehicle draws in the end is its owner's own, an exact function of the private
-# wish, and whoever reads the meter reads it.
+# The guarantee holds for an adversary who hears all broadcasts and has this prior. ``criterion="dp"`` gives
+# the epsilon of differential privacy, which holds for every prior. Neither covers ``strategies_``. The final
+# power of a vehicle is an exact function of the private wish, and a meter reveals it.
 print(solver.privacy_guarantee(criterion="dp", view="individual").statement())
 
 
 # %%
 # What noise costs
 # ----------------
-# Noise disturbs what each vehicle believes of the mean load, hence its own plan. It does not disturb the
-# feeder: P and Q are the same for all and nothing is projected, and the noise that one vehicle's estimate
-# gains the others lose, so that the mean plan follows the path without noise exactly. What the feeder sees
-# is right with any noise; who carries the load is not.
+# Noise changes each vehicle's estimate of the mean load, and so its own plan. It does not change the mean
+# load. P and Q are equal for all vehicles, and no plan is projected. The errors of the estimates add up to
+# zero, so the mean plan follows exactly the path without noise. The load of the feeder is right with any
+# noise; its division among the vehicles is not.
 def play(scale, max_iter=50):
     solver = PrivateNashSolver(noise_scale=scale, random_state=0, **{**schedules, "max_iter": max_iter})
     with warnings.catch_warnings():
@@ -94,28 +96,36 @@ by_scale = np.array([play(scale) for scale in scales])
 show("noise scale", scales, by_scale)
 
 # %%
-# More rounds with the same noise: the load comes closer to the equilibrium, and every round tells more.
+# With more rounds and the same noise, the load gets closer to the equilibrium, and more is revealed.
 rounds = [5, 10, 20, 50, 100, 200]
 by_rounds = np.array([play(20, max_iter) for max_iter in rounds])
 show("rounds", rounds, by_rounds)
 
+
 # %%
-# The guarantee under a prior is below differential privacy everywhere, and far below where there is little
-# noise: there the wish may change the broadcasts much, but under a prior that is spread out a guess was
-# hard to begin with. For two hundred independent vehicles leakages add up, as the last columns say.
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-for axis, values, results, label in (
-    (axes[0], scales, by_scale, "noise scale, kW"),
-    (axes[1], rounds, by_rounds, "rounds"),
-):
-    axis.plot(values, results[:, 2], marker="o", label="PML, exact (uniform prior)")
+# The leakage under the prior is below the epsilon of differential privacy at every noise scale. It is far
+# below if the noise is small. A wish then changes the broadcasts a lot, but it was hard to guess beforehand.
+# The leakages of two hundred independent vehicles add up; the last columns of the tables show the sums.
+def draw(axis, values, results, label):
     axis.plot(values, results[:, 3], marker="o", label="differential privacy")
-    axis.set(xscale="log", yscale="log", xlabel=label, ylabel="epsilon of one vehicle, nats")
-    axis.legend(fontsize=8)
-axes[2].plot(by_scale[:, 2], by_scale[:, 0], marker="o", label="plans of the vehicles")
-axes[2].plot(by_scale[:, 2], by_scale[:, 1], marker="o", label="mean load of the feeder")
-axes[2].set(yscale="log", xlabel="PML of one vehicle, nats", ylabel="distance from the equilibrium, kW")
-axes[2].legend(fontsize=8)
+    axis.plot(values, results[:, 2], marker="o", label="leakage, uniform prior")
+    axis.set(xscale="log", yscale="log", xlabel=label, ylabel="nats")
+    axis.legend()
+
+
+figure, axis = plt.subplots(layout="constrained")
+draw(axis, scales, by_scale, "noise scale, kW")
+axis.set_title("What broadcasts reveal about one vehicle")
+plt.show()
+
+# %%
+# The same against the number of rounds, and the accuracy against the leakage (PML) of one vehicle:
+figure, axes = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+draw(axes[0], rounds, by_rounds, "rounds")
+axes[1].plot(by_scale[:, 2], by_scale[:, 0], marker="o", label="plans of the vehicles")
+axes[1].plot(by_scale[:, 2], by_scale[:, 1], marker="o", label="mean load of the feeder")
+axes[1].set(yscale="log", xlabel="leakage of one vehicle, nats", ylabel="distance from equilibrium, kW")
+axes[1].legend()
 plt.show()
 
 # %%

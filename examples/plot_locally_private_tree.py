@@ -3,20 +3,20 @@
 A locally private tree on diabetes outcomes
 ===========================================
 
-The data of the LPCT paper, without their replicated rows: 200 public rows shape the tree, 462 private rows
-send one report each, 116 private rows test it. Accuracy against epsilon is compared with the public rows
-alone, the private rows alone, and a tree without privacy.
+The data are those of the LPCT paper without their copied rows. 200 public rows shape the tree, 462 private
+rows send one report each, and 116 private rows test it. The example compares the accuracy at several values
+of epsilon with the public rows alone, the private rows alone, and a tree without privacy.
 
-The file is not shipped: put it where `skprivate.datasets.fetch_diabetes_outcome` says, or run with
-``SKPRIVATE_DATA=FOLDER``. Without it the page shows people who are SIMULATED, and its pictures say so; what
-the text tells of accuracy is about the file.
+The file is not part of the package. `skprivate.datasets.fetch_diabetes_outcome` states where to put it; or
+run the example with ``SKPRIVATE_DATA=FOLDER``. Without the file, the page uses SIMULATED people, and its
+pictures state so. Statements about accuracy refer to the real file.
 """
 
 # %%
 # Rows and their owners
 # ---------------------
-# With the copies of the published file, nearly every test row of a random split also stands in its training
-# part.
+# With the copied rows of the published file, nearly every test row of a random split would also be in its
+# training part.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import ShuffleSplit
@@ -51,17 +51,18 @@ print(f"{source}: {is_public.sum()} public and {(~is_public).sum()} private rows
 # %%
 # Columns and bounds are public choices
 # -------------------------------------
-# The tree halves the edges of a box, so the box matters. Three columns that every screening score uses, with
-# plausible ranges whose midpoints clinicians know: 125 mg/dl of glucose, a body-mass index of 30, 50 years.
-# Nothing of this was read from private rows. For comparison: all eight columns in the box of the public rows.
+# The tree halves the edges of a box, so the box matters. Every screening score uses these three columns.
+# Clinicians know the midpoints of the chosen ranges: 125 mg/dl of glucose, a body-mass index of 30, and 50
+# years. Nothing of this comes from private rows. For comparison, another tree uses all eight columns in the
+# box of the public rows.
 columns = [1, 5, 7]
 bounds = ([50, 15, 20], [200, 45, 80])
 
 # %%
 # Accuracy against epsilon
 # ------------------------
-# Every split keeps the public rows in training and tests a fifth of the private rows. The noise is not
-# seeded, so figures move a little from run to run.
+# Each split keeps the public rows in training and tests on a fifth of the private rows. The noise has no
+# seed, so figures change a little from run to run.
 epsilons = [0.5, 1, 2, 4, 8]
 splits = list(
     PublicPrivateSplit(ShuffleSplit(10, test_size=0.2, random_state=0)).split(X, y, is_public=is_public)
@@ -90,24 +91,25 @@ for e, epsilon in enumerate(epsilons):
 # %%
 # The picture
 # -----------
-figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
-for name, values in scores.items():
+figure, axis = plt.subplots(layout="constrained")
+for name in ("public and private rows", "private rows only", "public rows only", "not private"):
+    values = scores[name]
     middle, error = values.mean(axis=1), values.std(axis=1) / np.sqrt(len(splits))
     axis.errorbar(epsilons, middle, yerr=error, marker="o", markersize=4, capsize=3, label=name)
 axis.axhline(majority, color="grey", linestyle=":", label="majority")
 title = f"{source}, {len(splits)} splits"
-axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy on private rows", title=title)
+axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy", title=title)
 axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axis.minorticks_off()
-axis.legend(fontsize=8)
+figure.legend(loc="outside lower center", ncols=2)
 plt.show()
 
 # %%
-# With 462 reports the private rows add little to 200 public rows of the same population; they catch up as
-# epsilon grows. A box that nobody thought about costs more than the noise does.
+# With 462 reports, the private rows add little to 200 public rows of the same population. Private rows alone
+# catch up as epsilon grows. A badly chosen box costs more accuracy than the noise does.
 #
 # What one fit claims
 # -------------------
-# A report protects a row. Where a person stands in several rows, pass ``groups``.
+# A report protects one row. If a person has several rows, pass ``groups``.
 tree = LocallyPrivateTreeClassifier(1.0, bounds=bounds)
 print(tree.fit(X[:, columns], y, is_public=is_public).privacy_spent_)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-What one report tells, to whom
-==============================
+What one report reveals, and to whom
+====================================
 
-Epsilon compares what a report says of any two values, whatever anybody knows. Whoever holds the value asks
-something else: how much easier does it become to guess it? That depends on what is known beforehand, and
-pointwise maximal leakage (PML) is the answer for an adversary with a given prior. The people of this
-example are simulated.
+Epsilon bounds how well a report distinguishes any two values, for every prior. A person who sends a report
+asks another question: how much easier is it to guess my value? The answer depends on what is known
+beforehand. Pointwise maximal leakage (PML) gives it for an adversary with a given prior. The people of this
+example are SIMULATED.
 """
 
 # %%
 # The same epsilon, different priors
 # ----------------------------------
-# A report with a local epsilon leaks at most c(epsilon, p) under a prior whose rarest value has the
-# probability p, and never more than log 1/p, where the value itself is told. A large epsilon tells nearly all
-# there is to tell; how much that is depends on the prior. A value that was rare can become far likelier.
+# Let p be the prior probability of the rarest value. A report with a local epsilon leaks at most c(epsilon,
+# p), and never more than log 1/p, the leakage of the value itself. A large epsilon reveals nearly everything.
+# How much that is depends on the prior: a rare value can become far more likely. Dotted lines mark the
+# largest possible leakage.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -36,19 +37,19 @@ figure, axis = plt.subplots(layout="constrained")
 for name, prior in priors.items():
     (line,) = axis.plot(epsilons, [pml_from_ldp(epsilon, min(prior)) for epsilon in epsilons], label=name)
     axis.axhline(max_information(prior), color=line.get_color(), linestyle=":")
-axis.plot(epsilons[:48], epsilons[:48], color="grey", linestyle="--", label="epsilon itself")
-axis.set(xlabel="epsilon of one report", ylabel="leakage, nats (dotted: all there is)")
-axis.legend()
+axis.plot(epsilons[:48], epsilons[:48], color="grey", linestyle="--", label="epsilon")
+axis.set(xlabel="epsilon of one report", ylabel="leakage, nats")
+figure.legend(loc="outside lower center", ncols=2)
 plt.show()
 
 # %%
 # The same epsilon, different mechanisms
 # --------------------------------------
-# A clinic asks in which of four districts somebody lives and whether they are ill: eight values, of which
-# the adversary knows the frequencies. `leakage` is exact for the randomizer at hand. At a small epsilon
-# subset selection and Hadamard reports hide a value among several: they tell less than the bound, and
-# estimate better. "laplace", a baseline of the literature, leaks least at a large one and estimates worst: a
-# leakage, like epsilon, is to be read beside the variance.
+# A clinic asks people in which of four districts they live and whether they are ill. The adversary knows the
+# frequencies of the eight values. The method `leakage` is exact for each randomizer. At a small epsilon,
+# subset selection and Hadamard reports hide a value among several. They leak less than the bound, and their
+# estimates are better. "laplace", a baseline of the literature, leaks least at a large epsilon and has the
+# worst estimates. Like epsilon, a leakage must be read together with the variance.
 districts, ill = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.7, 0.3])
 prior = np.outer(districts, ill)
 names = ("krr", "subset", "unary", "hadamard", "signed-laplace", "laplace")
@@ -66,13 +67,13 @@ for name in names:
 print(f"{'bound':>16}" + "".join(f"{pml_from_ldp(epsilon, prior.min()):8.3f}" for epsilon in budgets))
 
 # %%
-# The sentence for whoever holds the value
+# The statement for the person who reports
 # ----------------------------------------
 report = KRRRandomizer(1.0, n_cells=4)
 print(report.leakage(prior).statement())
 
 # %%
-# A run's `PrivacySpent` shows it too, by the bound for every mechanism of its epsilon.
+# The `PrivacySpent` of a run shows a leakage, too: the bound for every mechanism with its epsilon.
 spent = PrivacySpent(
     mechanism="8-ary randomised response",
     epsilon=1,
@@ -85,12 +86,12 @@ spent = PrivacySpent(
 print(spent.given_prior(prior.ravel()))
 
 # %%
-# Trying it
-# ---------
-# The adversary of the sentence may want to guess anything: the district, the illness, or whether somebody
-# is one of the few ill people of the smallest district. For the last, we draw two million people and their
-# reports, and count how much more often "yes" is right among those whose report names this value. The bound
-# is met: k-ary randomised response attains it at the rarest value.
+# A check by simulation
+# ---------------------
+# The adversary may guess anything: the district, the illness, or whether a person is one of the few ill
+# people of the smallest district. For the last guess, we draw two million people and their reports. We count
+# how much more often "yes" is right among those whose report names this value. The result equals the bound,
+# because k-ary randomised response attains it at the rarest value.
 rng = np.random.default_rng(0)
 values = rng.choice(prior.size, size=2_000_000, p=prior.ravel())
 with warnings.catch_warnings():
@@ -105,9 +106,9 @@ print(f"bound: {np.exp(report.leakage(prior).epsilon):.2f} times")
 # Two reports of one value
 # ------------------------
 # Epsilons add up; leakages do not. Below, the first report never (or, with some noise, rarely) shows 0 for
-# the first value, the second never for the second value. Whoever sees two zeros knows that it is the third,
-# rare one, which neither report tells alone. What both leak exceeds the sum of what each does: such a sum
-# guarantees nothing, and guarantees refuse to be added.
+# the first value, and the second report never for the second value. Two zeros therefore reveal the third,
+# rare value, which neither report reveals alone. Both reports leak more than the sum of their leakages. Such
+# a sum guarantees nothing, and guarantees for one secret refuse to be added.
 weights = [0.44, 0.44, 0.12]
 noises = np.linspace(0, 0.5, 51)
 
@@ -123,9 +124,9 @@ print("sum {:.3f}, truth {:.3f}".format(*two_reports(0)))
 summed, together = np.transpose([two_reports(noise) for noise in noises])
 
 # %%
-# What can be done: take the joint channel, or the bound by the sum of the epsilons, which holds for all
-# mechanisms. With a new randomised response of the same bit every day both are the same, and after a week
-# hardly anything is left to tell.
+# Use the joint channel, or the bound by the sum of the epsilons, which holds for all mechanisms. For a new
+# randomised response of the same bit every day, both are equal. After a week, nearly everything about the bit
+# is revealed.
 days = np.arange(1, 9)
 coin = np.array([[0.75, 0.25], [0.25, 0.75]])
 daily = [coin]
@@ -134,7 +135,7 @@ for _ in days[1:]:
 truth = [pml_guarantee(channel, [0.7, 0.3]) for channel in daily]
 bound = [pml_from_ldp(day * np.log(3), 0.3) for day in days]
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 axes[0].plot(noises, together, label="two reports, exact")
 axes[0].plot(noises, summed, "--", label="sum of both: no bound")
 axes[0].set(xlabel="probability of the rare 0", ylabel="leakage, nats")

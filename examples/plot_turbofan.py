@@ -3,22 +3,22 @@
 Lifetimes of turbofan engines, from their first cycles
 ======================================================
 
-The case study of the DP-LLS paper: 94 engines ran to failure, and the first 150 cycles of three sensors shall
-tell how long an engine lives. A fleet's owner wants to hand on the model, not the engines. With so few rows
-the question is from which epsilon on a private model says more than a constant.
+This is the case study of the DP-LLS paper. 94 engines ran to failure. The first 150 cycles of three sensors
+are to predict the lifetime of an engine. The owner of the fleet wants to share the model, not the engines.
+With so few rows, which epsilon makes a private model better than a constant?
 
-The files are not shipped: put them where `skprivate.datasets.fetch_turbofan` says, or run with
-``SKPRIVATE_DATA=FOLDER``. Without them the page shows engines that are SIMULATED once more, by a Weibull
-model, and its pictures say so.
+The files are not part of the package. `skprivate.datasets.fetch_turbofan` states where to put them; or run
+the example with ``SKPRIVATE_DATA=FOLDER``. Without the files, the page uses engines SIMULATED by a Weibull
+model, and its pictures state so.
 """
 
 # %%
 # What is public
 # --------------
-# A principal component analysis of the engines to be protected would read them without paying. Here the
-# sensor values of 37 other engines, those of the test set, are declared public: they centre and scale the
-# sensors, give three components out of 450 values, and the bounds of the scores. Lifetimes are between 150
-# cycles, by choice of the engines, and 400, by assumption.
+# A principal component analysis of the protected engines would read them without spending budget. Here the
+# sensor values of 37 other engines, the test set, are declared public. They centre and scale the sensors and
+# give three components of 450 values, and the bounds of the scores. Lifetimes are at least 150 cycles, by
+# choice of the engines, and at most 400, by assumption.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -56,10 +56,10 @@ print(f"{source}: {len(X)} to learn from, {len(X_test)} to test, lifetimes bound
 # %%
 # Error against epsilon
 # ---------------------
-# Relative errors of the predicted medians, over 50 releases at every epsilon; the noise is not seeded, so
-# figures move a little from run to run. An estimator warns when its released values alone cannot rule out
-# that a constant does as well; the share of such releases stands beside. It knows the noise and not the test
-# set, so it errs on the safe side.
+# The table shows relative errors of the predicted medians over 50 releases at each epsilon. The noise has no
+# seed, so figures change a little from run to run. An estimator warns if its released values cannot rule out
+# that a constant predicts equally well. The last column shows the share of such releases. The estimator knows
+# the noise but not the test set, so it warns rather too often.
 def relative_error(lifetimes):
     return np.abs(np.asarray(lifetimes) / y_test - 1)
 
@@ -86,7 +86,7 @@ for epsilon, error, share in zip(epsilons, medians, warned, strict=True):
     print(f"{epsilon:>7g} {error:>6.3f} {share:>9.0%}")
 
 # %%
-figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
+figure, axis = plt.subplots(layout="constrained")
 low, high = np.transpose(quartiles)
 axis.fill_between(epsilons, low, high, alpha=0.2, label="half of the releases")
 axis.plot(epsilons, medians, marker="o", label="private, median")
@@ -101,30 +101,30 @@ axis.set(
 )
 axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axis.minorticks_off()
-axis.legend(fontsize=8)
+axis.legend()
 plt.show()
 
 # %%
 # Single engines
 # --------------
-# One release at epsilon 5, with the lifetimes before which 10 % and 90 % of such engines fail. The grey band
-# is the 90 % interval of the predicted median: it knows of the few engines and of the noise.
+# The plot shows one release at epsilon 5, with the lifetimes before which 10 % and 90 % of such engines fail.
+# The grey band is the 90 % interval of the predicted median. It includes the sampling error and the noise.
 warnings.simplefilter("ignore", UtilityWarning)  # counted above
 model = DPLogLocationScaleRegressor(epsilon=5.0, **public).fit(X, y)
 quantiles, interval = model.predict_quantile(X_test, [0.1, 0.5, 0.9], return_interval=True)
 order = np.argsort(quantiles[:, 1])
 rank = np.arange(len(order))
 
-figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
+figure, axis = plt.subplots(layout="constrained")
 axis.fill_between(rank, *interval[order, 1].T, color="grey", alpha=0.3, label="90 % interval of the median")
 axis.plot(rank, quantiles[order, 1], color="black", label="predicted median")
 axis.plot(rank, quantiles[order][:, [0, 2]], color="C0", linestyle="--", linewidth=1)
 axis.plot([], [], color="C0", linestyle="--", linewidth=1, label="10 % and 90 % quantiles")
 axis.plot(rank, y_test.to_numpy()[order], "o", color="C1", markersize=4, label="true lifetime")
 axis.set(
-    xlabel="test engine, by predicted median", ylabel="cycles", title=f"{source}, epsilon 5", ylim=(100, 450)
+    xlabel="test engine, by predicted median", ylabel="cycles", title=f"{source}, epsilon 5", ylim=(100, 500)
 )
-axis.legend(fontsize=8)
+axis.legend(fontsize="small", loc="upper left")
 plt.show()
 
 # %%

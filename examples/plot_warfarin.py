@@ -3,22 +3,22 @@
 Doses of warfarin from ten hospitals
 ====================================
 
-The case study of the collaborative prediction paper. The right dose of warfarin differs tenfold between
-patients, and too much or too little is dangerous. Ten hospitals predict together: a patient's age, height
-and weight are coarsened before they leave, and answers are swapped among the hospitals before the platform's
-operator sees them. What does that cost in accuracy, and what does it protect?
+This is the case study of the collaborative prediction paper. The right dose of warfarin differs tenfold
+between patients, and too much or too little is dangerous. Ten hospitals predict together. A patient's age,
+height and weight are coarsened before they leave the hospital. Answers are swapped among the hospitals before
+the platform's operator sees them. How much accuracy does that cost, and what does it protect?
 
-The file is not shipped: put it where `skprivate.datasets.fetch_warfarin` says, or run with
-``SKPRIVATE_DATA=FOLDER``. Without it the page shows patients who are SIMULATED, and its pictures say so; what
-the text tells of doses and attacks is about the file.
+The file is not part of the package. `skprivate.datasets.fetch_warfarin` states where to put it; or run the
+example with ``SKPRIVATE_DATA=FOLDER``. Without the file, the page uses SIMULATED patients, and its pictures
+state so. Statements about doses and attacks refer to the real file.
 """
 
 # %%
 # Patients and hospitals
 # ----------------------
-# 5,527 patients with a stable dose, dealt to ten hospitals at random; 9 % are kept for tests. Ranges of age,
-# height and weight are general knowledge, not read from the patients. Doses are scaled to about [0, 1] by a
-# public range, since an answer counts as active by its size.
+# The 5,527 patients with a stable dose are assigned to ten hospitals at random; 9 % are kept for tests.
+# Ranges of age, height and weight are general knowledge and not read from the patients. Doses are scaled to
+# about [0, 1] by a public range, because the size of an answer decides whether it is active.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -68,9 +68,12 @@ print(f"{source}: {len(X)} patients at 10 hospitals, {len(X_test)} to test")
 # %%
 # Four ways to choose a dose
 # --------------------------
-# The usual start of 35 mg a week for everybody; linear regression on the rows of all hospitals in one place,
-# which nobody would be allowed to do; the platform without protection; and the platform of the paper, queries
-# coarsened to depth 4 and answers swapped between ranks 2 to 8 apart.
+# The methods are:
+#
+# - the usual start of 35 mg a week for everybody;
+# - linear regression on the rows of all hospitals in one place, which would not be permitted;
+# - the platform without protection;
+# - the platform of the paper: queries coarsened to depth 4, and answers swapped between ranks 2 to 8 apart.
 plain = CollaborativeRegressor(LocalAverageRegressor(bounds=data.bounds))
 plain.fit(X, dose / largest, sites=hospitals)
 protected = CollaborativeLARRegressor(
@@ -87,9 +90,9 @@ predictions = {
 # %%
 # Accuracy by group
 # -----------------
-# A prediction within 20 % of the dose is called ideal. The groups are those of the paper: at most 21, and at
-# least 49 mg a week. Swapping changes no prediction, so that the whole price of protection is that of coarser
-# queries.
+# A prediction within 20 % of the dose is called ideal. The groups are those of the paper: at most 21 mg a
+# week, at least 49, and between. Swapping changes no prediction, so the loss of accuracy comes from the
+# coarser queries alone.
 groups = {
     "low": dose_test <= 21,
     "middle": (dose_test > 21) & (dose_test < 49),
@@ -107,29 +110,41 @@ for name, predicted in predictions.items():
         shares[name, group] = 1 - under - over, under, over
 
 # %%
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", sharey=True)
+# All patients together:
+ideal = [100 * np.mean(np.abs(predicted / dose_test - 1) <= 0.2) for predicted in predictions.values()]
+figure, axis = plt.subplots(layout="constrained")
+bars = axis.barh(list(predictions), ideal)
+axis.bar_label(bars, fmt="%.0f %%", padding=4)
+axis.set(xlabel="ideal doses, % of patients", xlim=(0, 1.2 * max(ideal)), title=source)
+axis.invert_yaxis()
+plt.show()
+
+# %%
+# The three groups:
+figure, axes = plt.subplots(1, 3, figsize=(12, 6), layout="constrained", sharey=True)
 for axis, (group, members) in zip(axes, groups.items(), strict=True):
     bottom = np.zeros(len(predictions))
     parts = np.array([shares[name, group] for name in predictions]).T
     for label, part, color in zip(("ideal", "under", "over"), parts, ("C2", "C0", "C1"), strict=True):
         axis.bar(list(predictions), 100 * part, bottom=100 * bottom, label=label, color=color)
         bottom += part
-    axis.set_title(f"{group} dose, {members.sum()} patients")
-    axis.tick_params(axis="x", rotation=60)
+    axis.set_title(f"{group} dose,\n{members.sum()} patients")
+    axis.tick_params(axis="x", rotation=90)
 axes[0].set_ylabel("% of patients")
 figure.suptitle(source)
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
 plt.show()
 
 # %%
-# Protection costs next to nothing. Against linear regression on pooled rows, over many such splits, the
-# platform does as well for low doses, better in the middle and worse for high doses. No method is good at the
-# extremes without genotypes, which are left out here as in the paper.
+# Protection costs almost no accuracy. Over many such splits, the platform equals linear regression on pooled
+# rows for low doses, is better in the middle, and is worse for high doses. No method is good at the extremes
+# without genotypes, which are left out here as in the paper.
 #
-# What the asker is protected from
-# --------------------------------
+# How the queries are protected
+# -----------------------------
 # An attacker knows age, height and weight of every test patient to a thousandth of their ranges, and links
-# queries to them. Correct orientation is how many values stayed within twice that of what was sent.
+# queries to patients. Correct orientation is the share of values that stayed within twice that distance of
+# the sent value.
 quasi = data.quasi_identifiers
 bounds = {name: (data.bounds[0][j], data.bounds[1][j]) for j, name in enumerate(quasi)}
 attack = AttributeAttack(mu=1e-3, noise=1e-3, random_state=0)
@@ -140,26 +155,26 @@ for name, released in (
     print(f"queries {name}:\n{attack.run(X_test, released, columns=quasi, bounds=bounds)}\n")
 
 # %%
-# Two figures deserve a second look. Ages come in classes of ten years and a cell is six years wide: the
-# midpoint that is sent is never near the class's, so correct orientation is 0 %, and still tells the class.
-# And queries as they are link only one patient in five: the attacker's noise is as large as the distance he
-# allows, and he has to be right in three columns at once. The bounds, what they assume, and what stays in the
-# open:
+# Two figures need an explanation. First, ages come in classes of ten years and a cell is six years wide. The
+# midpoint that is sent is never near the midpoint of the class. Correct orientation is therefore 0 %, but the
+# midpoint still reveals the class. Second, only one patient in five is linked by unprotected queries. The
+# attacker's noise is as large as the allowed distance, and three columns have to match at once. The following
+# statements list the bounds, their assumptions, and what is not protected:
 for risk in protected.disclosure_risk_:
     print(risk, end="\n\n")
 
 # %%
-# What a hospital is protected from
-# ---------------------------------
-# The platform's operator sends test patients as fake queries, and copies one hospital's model from the
-# answers that are opened in its column.
+# How a hospital is protected
+# ---------------------------
+# The platform's operator sends test patients as fake queries. From the answers in one hospital's column, it
+# copies the hospital's model.
 result = ModelExtractionAttack(n_queries=len(X_test)).run(
     protected, X_test, dose_test / largest, queries=X_test
 )
 print(result)
 
 # %%
-# No answer stays in its hospital's column (``linkage``), and what is opened gives a copy that is about as far
-# off the victim as one from the predictions, which anybody may have; open answers gave a far better one. Yet
-# the platform predicts as well with either: its hospitals hold the same kind of patients, and nobody would
-# miss one of ten. :doc:`plot_extraction_attack` says more.
+# No answer stays in its hospital's column (``linkage``). The copy is about as far from the victim as a copy
+# of the predictions, which every user sees. Open answers gave a far better copy. Yet the platform predicts
+# equally well with either copy: the hospitals have the same kind of patients, so one of ten is not missed.
+# :doc:`plot_extraction_attack` has more.

@@ -12,7 +12,7 @@ from . import config_context
 from ._demo import games, life, parties, trees
 from ._demo.summary import Summary, print_summary, save_picture
 
-# Of the one screen, in a few seconds, and of the long tables.
+# Repetitions for the one screen, in a few seconds, and for the long tables.
 SHORT_REPETITIONS, REPETITIONS = 2, 5
 
 
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None, prog: str = "python -m skprivate") 
     arguments : list of str, default=None
         Command line; None takes that of the process.
     prog : str, default="python -m skprivate"
-        What the user typed, for help and errors.
+        The command of the user, for help and errors.
     """
     parser = argparse.ArgumentParser(prog=prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command ``skprivate``: hands each sub-command on to its own program, and imports only that."""
+"""The command ``skprivate``: it passes each sub-command to its own program, and imports only that."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _COMMANDS = """commands:
   demo        accuracy and error against protection, on one screen and in a picture
   collection  collect reports for a locally private tree: clients answer, a curator adds up
 
-`skprivate demo --help` and `skprivate collection --help` say more. The same programs without this command:
+See `skprivate demo --help` and `skprivate collection --help`. The same programs without this command:
 python -m skprivate, python -m skprivate.collection
 """
 

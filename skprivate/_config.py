@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Process-wide configuration: strict mode, in which a would-be privacy leak is an error; seeds of tests."""
+"""Process-wide configuration: strict mode, which turns privacy leaks into errors; seeds of tests."""
 
 import os
 import sys
@@ -21,10 +21,10 @@ _settings = {
 
 
 def _current_task() -> Any:
-    """Return the task of an event loop that runs here, None outside of one."""
+    """Return the running task of an event loop; None outside of one."""
     try:
         return sys.modules["asyncio"].current_task()
-    except (KeyError, RuntimeError):  # nobody has imported it, or no loop runs in this thread
+    except (KeyError, RuntimeError):  # asyncio is not imported, or no loop runs in this thread
         return None
 
 
@@ -38,7 +38,7 @@ class _Block:
     task: Any = field(default_factory=_current_task)
 
 
-# Not by thread alone: the tasks of an event loop take turns in one, and generators end in any order.
+# By thread and task: the tasks of an event loop share a thread, and generators end in any order.
 _innermost: ContextVar[_Block | None] = ContextVar("skprivate_config", default=None)
 _open: set[_Block] = set()
 
@@ -53,10 +53,10 @@ def get_config() -> dict[str, bool]:
 
     Notes
     -----
-    It is what the innermost context of this thread, or task of an event loop, says. Without one strict mode
-    is on if the process or any context is strict, and seeds are allowed if all that are strict allow them. So
-    the threads of a pool obey the context of the thread that feeds them, and none can switch off what another
-    one relies on.
+    It is the configuration of the innermost context of this thread, or task of an event loop. Without a
+    context, strict mode is on if the process or any context is strict. Seeds are then allowed if all strict
+    ones allow them. So the threads of a pool follow the context of the thread that uses the pool, and no
+    thread can switch off a protection of another.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def get_config() -> dict[str, bool]:
     if own is not None:
         return dict(own.settings)
     blocks = _open.copy()
-    # A task that opens a block does not speak for the task that started it in a block around.
+    # A block counts, even if a task that was started in it has opened another one.
     innermost = blocks - {block.outer for block in blocks if block.outer and block.task is block.outer.task}
     others = [_settings, *(block.settings for block in innermost)]
     strict = [settings for settings in others if settings["strict"]]
@@ -84,25 +84,25 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
     Parameters
     ----------
     strict : bool, default=None
-        True: a fit that would have to read bounds or classes from private rows, or whose noise is seeded,
-        raises `PrivacyLeakError`, and no value of a row makes a fit fail: infinities go to the declared
-        bounds, what is missing or no number goes to their middle, and a label that is none counts as the
-        first class. A list of rows that are not all lists of one length is no table, and stays an error: pass
-        arrays or data frames. False: a leak warns with `PrivacyLeakWarning` and is recorded as not private,
-        and values that cannot be used are errors. None leaves the setting as it is. The environment variable
-        ``SKPRIVATE_STRICT=1`` sets it when the process starts.
+        True: a fit raises `PrivacyLeakError` if it would read bounds or classes from private rows, or if its
+        noise is seeded. No value in a row makes a fit fail: infinities become the declared bounds, cells that
+        are missing or no number become their middle, and an unknown label counts as the first class. A list
+        whose rows are not lists of one length is no table, and is still an error: pass arrays or data frames.
+        False: a leak raises a `PrivacyLeakWarning` and is recorded as not private, and unusable values are
+        errors. None does not change the setting. The environment variable ``SKPRIVATE_STRICT=1`` sets it when
+        the process starts.
     allow_seeds : bool, default=None
         True: seeds are declared, for tests and simulations. ``random_state`` may be set in strict mode, too,
-        and a seed that a meta-estimator sets is not announced; what is fitted then still claims
-        "not-private". False, as at the start: an error in strict mode, a warning there. None leaves the
-        setting as it is.
+        and a seed that a meta-estimator sets raises no warning. Seeded fits still claim "not-private".
+        False, as at the start: a seed is an error in strict mode, and one of a meta-estimator a warning
+        outside it. None does not change the setting.
 
     Notes
     -----
-    The setting is global to the process and read when ``fit`` runs; inside a `config_context` it lasts to the
-    end of the block. It travels with pickled estimators, so that the workers of joblib obey it; an estimator
-    pickled under strict mode stays strict, and so do its clones. An estimator that is made inside a worker
-    process follows that process: set ``SKPRIVATE_STRICT=1`` for those.
+    The setting is global to the process and is read when ``fit`` runs. Inside a `config_context` it lasts to
+    the end of the block. It is kept in pickled estimators, so that the workers of joblib follow it. An
+    estimator that was pickled in strict mode stays strict, and so do its clones. An estimator that is made
+    inside a worker process follows that process: set ``SKPRIVATE_STRICT=1`` for it.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
 
 @contextmanager
 def config_context(*, strict: bool | None = None, allow_seeds: bool | None = None) -> Iterator[None]:
-    """Set the configuration for the length of a ``with`` block.
+    """Set the configuration inside a ``with`` block.
 
     Parameters
     ----------
@@ -148,19 +148,19 @@ def config_context(*, strict: bool | None = None, allow_seeds: bool | None = Non
 def _own_block() -> _Block | None:
     """Return the innermost block of this thread that is still open."""
     block = _innermost.get()
-    # Since Python 3.14 a thread without the GIL inherits the variable; the block stays its starter's.
+    # Since Python 3.14 a thread without the GIL inherits the variable, but not the block.
     while block is not None and (block not in _open or block.thread != get_ident()):
         block = block.outer
     return block
 
 
 def is_strict_for(holder: Any) -> bool:
-    """Return whether strict mode holds for an object: that of the process, or of its pickle."""
+    """Return whether strict mode holds for an object, by the process or by its pickle."""
     return get_config()["strict"] or getattr(holder, "_pickled_strict", False)
 
 
 def are_seeds_allowed_for(holder: Any) -> bool:
-    """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
+    """Whether seeds are allowed in strict mode: by this process if it is strict, else by the pickle."""
     config = get_config()
     if config["strict"] or not is_strict_for(holder):
         return config["allow_seeds"]
@@ -182,10 +182,10 @@ def keep_mode_of(holder: Any, copy: Any) -> Any:
 
 
 class StrictMixin:
-    """Mixin of what reads rows by the rules of strict mode: the mode travels with its pickles and clones."""
+    """Mixin of classes that read rows by the rules of strict mode: pickles and clones keep the mode."""
 
     def is_strict(self) -> bool:
-        """Return whether strict mode holds for this object: that of the process, or of its pickle.
+        """Return whether strict mode holds for this object, by the process or by its pickle.
 
         Returns
         -------

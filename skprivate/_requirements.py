@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Refuse a Python or a scikit-learn that is too old in one line, before an import fails somewhere inside.
+"""Refuse a Python or a scikit-learn that is too old in one line, before an import fails inside.
 
-An installer refuses them too, unless its checks are switched off, or scikit-learn is replaced afterwards.
+An installer refuses them too, unless its checks are switched off, or scikit-learn is replaced later.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-#: What pyproject.toml asks for, too.
+#: The same versions as in pyproject.toml.
 OLDEST_PYTHON = (3, 11)
 OLDEST_SCIKIT_LEARN = (1, 6)
 
@@ -23,10 +23,10 @@ def check_python(found: tuple[int, ...]) -> None:
 
 
 def check_scikit_learn() -> None:
-    """Raise ImportError for a scikit-learn that is too old; without one, clients still work.
+    """Raise ImportError for a scikit-learn that is too old. Without scikit-learn, clients still work.
 
-    Its version is read and not imported, which takes a second. Metadata of an installation take ten times as
-    long to find as the file itself, and may speak of another one.
+    Its version is read from the file, since an import takes a second. Metadata of an installation take ten
+    times as long to find as the file itself, and may belong to another installation.
     """
     spec = importlib.util.find_spec("sklearn")
     if spec is None or spec.origin is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types that several files share: arrays by kind of entry, and names that parameters and statements take."""
+"""Types of several files: arrays by kind of entry, and names for parameters and statements."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -11,53 +11,53 @@ IntArray = NDArray[np.int64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-#: What a parameter ``random_state`` takes. A string: evaluated, it would load numpy.random into every client.
+#: Values of ``random_state``. It is a string, since evaluation would load numpy.random in every client.
 RandomSource: TypeAlias = "int | np.integer[Any] | np.random.RandomState | np.random.Generator | None"
 
 #: Noise of a local randomizer, or the choice of it.
 ReportMechanism = Literal["auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"]
-#: Of these, those whose reports show how full a leaf is, which means of numbers need.
+#: Those whose reports show the number of rows in a leaf, as means of numbers require.
 NumberMechanism = Literal["auto", "hadamard", "krr", "subset", "unary"]
-#: How the cells of a tree are split, and by which impurity of the public labels.
+#: Rule for the splits of a tree, and impurity of the public labels.
 SplitRule = Literal["max-edge", "cart", "random"]
 SplitCriterion = Literal["gini", "entropy"]
-#: What of a row a client protects.
+#: Part of a row that a client protects.
 Protection = Literal["record", "label"]
 #: Kind of observation of a lifetime.
 Observation = Literal["exact", "right", "left", "interval", "entry"]
 #: Distribution of the target of a log-location-scale model.
 Distribution = Literal["weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"]
-#: Noise of a curator who holds the rows; "auto": Gaussian where delta is above 0.
+#: Noise of a curator who holds the rows; "auto": Gaussian if delta is above 0.
 CentralMechanism = Literal["auto", "laplace", "gaussian"]
-#: How scale and intercept are estimated from moments.
+#: Estimators of scale and intercept from moments.
 MomentMethod = Literal["moments", "taylor"]
-#: Treatments of directions of the features whose moments are below the level of the noise.
+#: Treatments of directions of the features with moments below the level of the noise.
 Regularization = Literal["floor", "trim", "zhang", "none"]
 #: Kernel of a local average.
 AveragingKernel = Literal["gaussian", "laplace", "epanechnikov", "partition", "knn"]
-#: Which free rank is swapped next.
+#: Choice of the next free rank to swap.
 SwapOrder = Literal["fewest", "random", "top"]
-#: Whose response counts.
+#: Choice of the parties whose response counts.
 ActiveRule = Literal["box", "receiver", "support"]
-#: What a platform does about a site that fails.
+#: Treatment of a site that fails by a platform.
 OnSiteError = Literal["raise", "drop"]
 
-#: What a missing cell of a declared column becomes.
+#: Treatment of a missing cell of a declared column.
 MissingRule = Literal["error", "fill", "indicator"]
 
-#: Which data sets of a curator count as neighbours.
+#: Data sets of a curator that count as neighbours.
 CentralRelation = Literal["replace-one", "add-remove"]
-#: Which data sets count as neighbours.
+#: Data sets that count as neighbours.
 Relation = Literal["replace-one", "add-remove", "local", "label", "joint"]
-#: What neighbouring data sets differ in.
+#: Unit in which neighbouring data sets differ.
 Unit = Literal["row", "group", "player"]
-#: Where the randomness of the noise came from.
+#: Source of the randomness of the noise.
 NoiseSource = Literal["os-entropy", "seeded"]
-#: Who saw the rows.
+#: Deployment, which determines who saw the rows.
 Deployment = Literal["curator", "simulated", "collected"]
-#: What is claimed for a run.
+#: Claim for a run.
 Claim = Literal["dp", "not-private"]
-#: How far a guarantee is proven.
+#: Status of the proof of a guarantee.
 Status = Literal["exact", "upper_bound", "estimate"]
-#: What a guarantee bounds.
+#: Quantity that a guarantee bounds.
 Criterion = Literal["pml", "corollary1", "dp"]

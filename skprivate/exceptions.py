@@ -20,7 +20,7 @@ __all__ = [
 
 
 class PrivacyLeakWarning(UserWarning):
-    """A fit is not private, and nobody asked for that; its result is recorded as not private.
+    """A fit is not private by accident, and its result is recorded as not private.
 
     It read bounds or classes from private rows, or a meta-estimator seeded its noise.
     """
@@ -32,8 +32,8 @@ class UtilityWarning(UserWarning):
     Its sentences name the likely mistake first: the spelling of classes, the unit of bounds, the format of
     columns. The noise comes last.
 
-    After a private release it is shown even where a filter turns warnings into errors: an error would lose
-    what was charged.
+    After a private release it is shown even if a filter turns warnings into errors: an error would lose the
+    release that was charged.
     """
 
 
@@ -50,7 +50,7 @@ class SiteError(RuntimeError):
 
 
 class ConsentError(ValueError):
-    """A message is missing, altered, replayed, of another query or without consent: nothing opens."""
+    """A message is missing, altered, replayed, of another query or without consent: nothing is decrypted."""
 
 
 class PrivacyLeakError(ValueError):
@@ -58,20 +58,19 @@ class PrivacyLeakError(ValueError):
 
 
 class PrivacyUnboundedError(PrivacyLeakError):
-    """No finite guarantee holds for what would be released: nothing bounds its sensitivity."""
+    """No finite guarantee holds for a release: nothing bounds its sensitivity."""
 
 
 class PrivateSearchError(RuntimeError):
     """A run of a private search failed: nothing is released, and the charge stays.
 
-    The error names the type of the cause, and its message where it is one of ours, which hold no private
-    value.
+    The error names the type of the cause. It holds the message of the cause if this package wrote it, since
+    such messages hold no private value.
     """
 
 
 class BudgetExceededError(ValueError):
-    """A charge would have passed the ceiling of a `PrivacyLedger`, or too many fits failed; nothing was
-    spent."""
+    """A charge would exceed the ceiling of a `PrivacyLedger`, or too many fits failed. Nothing was spent."""
 
 
 class LedgerError(RuntimeError):

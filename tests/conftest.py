@@ -131,19 +131,9 @@ def epsilon_lower_bound() -> Callable[..., float]:
 @pytest.fixture
 def tenth():
     """What a private run of epsilon 1/10 spent."""
-    from fractions import Fraction
+    from tests.accounting.records import spend
 
-    from skprivate.accounting import PrivacySpent
-
-    return PrivacySpent(
-        mechanism="discrete Laplace",
-        epsilon=Fraction(1, 10),
-        relation="replace-one",
-        noise_scale=4,
-        noise_source="os-entropy",
-        deployment="curator",
-        claim="dp",
-    )
+    return spend()
 
 
 @pytest.fixture

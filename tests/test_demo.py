@@ -98,13 +98,13 @@ def test_trees_learn_from_reports_what_public_rows_do_not_tell(screen):
     accuracies = row(screen, "accuracy, reports and public rows")
     # About .755 with a standard deviation of .01; what needs no noise does not vary: .61 and .55.
     assert accuracies[-1] > level(screen, "forest on 100 public rows") + 0.07
-    assert level(screen, "one answer") < accuracies.min() < level(screen, "no privacy")
+    assert level(screen, "base rate") < accuracies.min() < level(screen, "no privacy")
 
 
 def test_life_models_beat_a_constant(screen):
     # A tenth of the machines, and ten times the error, of the demonstration.
     assert row(screen, "error of the B10 life, %, all failed")[-1] < 5
-    assert level(screen, "all machines alike") == pytest.approx(40, abs=4)
+    assert level(screen, "one value for all machines") == pytest.approx(40, abs=4)
 
 
 def test_players_are_told_of_what_is_in_the_long_table(output, screen):
@@ -118,14 +118,14 @@ def test_players_are_told_of_what_is_in_the_long_table(output, screen):
     )
     assert (prior < worst).all()
     assert (np.diff(error) > 0).all()
-    assert error[0] < level(screen, "all play alike") < error[-1]
+    assert error[0] < level(screen, "one strategy for all") < error[-1]
     # Constants of a seed are random, noise is: guarantees follow from the scale alone.
     np.testing.assert_array_equal(prior, long_games(output)[3])
 
 
 def test_a_message_that_the_numbers_do_not_bear_out_is_not_printed(monkeypatch):
     rising = np.linspace(0.6, 0.7, 5)
-    assert "teach a tree" in trees._summary(rising, 0.8, 0.55, 0.5).message
+    assert "improve on public rows" in trees._summary(rising, 0.8, 0.55, 0.5).message
     assert "may not help" in trees._summary(rising, 0.8, 0.62, 0.5).message
     for coarsened, word in ((0.05, "may"), (0.035, "err")):
         give(monkeypatch, parties, "atcl", [[value] * 8 for value in (0.04, 0.03, coarsened, 9)])

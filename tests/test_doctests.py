@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,20 @@ def test_pages(path, tmp_path, monkeypatch):
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     runner.run(test)
     assert runner.failures == 0
+
+
+def test_walk_through(monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(pyplot, "show", lambda: pyplot.close("all"))
+    study = runpy.run_path(str(ROOT / "examples/plot_walkthrough.py"))
+    assert study["result"].auc.lower < study["result"].auc.value < study["result"].auc.upper
+    assert study["page"].count("A. Statistician") >= len(study["ledger"].refusals()) == 1
+    assert [study[name].privacy_spent_.private for name in ("model", "lazy", "seeded")] == [
+        True,
+        False,
+        False,
+    ]
+    assert [step.estimator for step in study["report"].uncovered] == ["StandardScaler"]
 
 
 def test_every_public_class_and_function_has_an_example():

@@ -2,7 +2,6 @@
 """The site is complete: names in the reference, proofs linked with what they prove, a picture an example."""
 
 import importlib
-import importlib.util
 import inspect
 import re
 import subprocess
@@ -12,29 +11,14 @@ from pathlib import Path
 import pytest
 
 import skprivate
+from tests.test_doctests import PACKAGES
 
 ROOT = Path(__file__).parent.parent
 DOC = ROOT / "doc"
 EXTENSIONS = DOC / "_ext"
+sys.path.append(str(EXTENSIONS))
 GROUPS = sorted((DOC / "api").glob("*.rst"))
 PROOFS = sorted(set((DOC / "proofs").glob("*.rst")) - {DOC / "proofs/index.rst"})
-# Rooms whose names are public; `utils` and what starts with an underscore is for us.
-ROOMS = [
-    "skprivate",
-    *(
-        f"skprivate.{path.parent.name}"
-        for path in sorted(Path(skprivate.__file__).parent.glob("*/__init__.py"))
-        if not path.parent.name.startswith(("_", "utils"))
-    ),
-]
-
-
-def load(name):
-    """Return a module of doc/_ext; one that needs Sphinx is skipped where that is not installed."""
-    specification = importlib.util.spec_from_file_location(name, EXTENSIONS / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def find(name):
@@ -46,15 +30,9 @@ def find(name):
 
 
 def names_in_the_reference():
-    """Return the full names on the pages of the reference, read as autosummary reads them."""
-    names, module = [], ""
-    for page in GROUPS:
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if found := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
-                module = found[1]
-            elif found := re.fullmatch(r"   ([A-Za-z]\S*)", line):
-                names.append(f"{module}.{found[1]}")
-    return names
+    """Return the full names on the pages of the reference."""
+    documented = importlib.import_module("reference_names").documented_names
+    return [name for page in GROUPS for name in documented(page.read_text(encoding="utf-8"))]
 
 
 def proven_by(page):
@@ -73,8 +51,8 @@ def test_every_public_name_is_in_the_reference_once():
     documented = [find(name) for name in names]
     public = {
         f"{room}.{name}": getattr(importlib.import_module(room), name)
-        for room in ROOMS
-        for name in importlib.import_module(room).__all__
+        for room in PACKAGES
+        for name in getattr(importlib.import_module(room), "__all__", [])
     }
     missing = [
         name
@@ -89,6 +67,13 @@ def test_the_reference_names_every_group_in_its_index_and_in_the_navigation():
     index = (DOC / "api.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^   (api/\w+)$", index, re.M)
     assert sorted(listed) == sorted(2 * [f"api/{page.stem}" for page in GROUPS])
+
+
+def test_what_users_call_comes_first():
+    pytest.importorskip("sphinx")
+    used, others = importlib.import_module("method_groups").method_groups(skprivate.DPBoostingClassifier)
+    assert used == ["fit", "predict", "predict_log_proba", "predict_proba", "decision_function", "score"]
+    assert {"charge", "planned_cost", "get_params", "set_fit_request"} < set(others)
 
 
 @pytest.mark.parametrize("page", PROOFS, ids=lambda page: page.stem)
@@ -121,7 +106,7 @@ def test_what_links_a_proof_is_named_there():
     ],
 )
 def test_pictures_of_a_page_are_found(html, expected):
-    assert load("gallery_pictures").has_picture(html) is expected
+    assert importlib.import_module("gallery_pictures").has_picture(html) is expected
 
 
 @pytest.mark.process

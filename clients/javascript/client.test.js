@@ -63,7 +63,7 @@ test("shows what is asked, and what is not hidden", async () => {
 	for (const part of ['"x0", "x1"', '"class 0", "class 1"', "epsilon 2", "7.39 times", "Hidden: all answers"]) assert.match(label, RegExp(part));
 	const specification = await readSpecification(labelOnly.specification);
 	assert.throws(() => new Client(specification, { store: memory() }), /label alone/);
-	assert.match(new Client(specification, { store: memory(), labelOnly: true }).label, /label" alone; the others show/);
+	assert.match(new Client(specification, { store: memory(), labelOnly: true }).label, /only "label", not the other answers/);
 });
 
 test("refuses changed and dear specifications, and answers that are none", async () => {

@@ -56,14 +56,14 @@ const flagOf = (cell) => flags[String(cell).toLowerCase()] ?? NaN;
 function timeOf(cell) {
 	const text = String(cell);
 	const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(text) ? Date.parse(text.length > 10 ? `${text}Z` : text) : NaN;
-	// The 30th of February is none.
+	// The 30th of February is not a date.
 	return new Date(at || 0).toJSON().startsWith(text.slice(0, 10)) ? at : NaN;
 }
 
-/** What numbers are encoded as. */
+/** The encoding of numbers. */
 const laws = { undefined: (value) => value };
 
-/** The value of a cell by its declaration; NaN where it has none. */
+/** The value of a cell by its declaration; NaN if it has none. */
 function valueOf({ kind, levels, law, lower }, cell) {
 	if (kind === "boolean") return flagOf(cell);
 	if (kind === "date") return ((timeOf(cell) - timeOf(lower)) * 1000) / 864e8;
@@ -88,7 +88,7 @@ function encode(column, cell) {
 		const [low, high] = [ends[0], ends.at(-1)].map((end) => valueOf(column, end));
 		value = fill !== null ? valueOf(column, fill) : levels && !ordered ? -1 : low / 2 + high / 2;
 	}
-	check(value === value, `${name} has no such value`);
+	check(value === value, `${name} cannot have this value`);
 	const own = levels && !ordered ? levels.map((_, place) => Number(place === value)) : [value];
 	return missing === "indicator" ? [...own, Number(absent)] : own;
 }
@@ -113,7 +113,7 @@ function columns({ groups, lower, upper, n_bins: n }, x) {
 			? values.slice(1).map((value, i) => (values[i] + value) / 2)
 			: Array.from({ length: n - 1 }, (_, i) => lower[at] * (1 - (i + 1) / n) + upper[at] * ((i + 1) / n));
 		if (absent) return cuts.length + 1;
-		// Where rounding put cuts out of order, the largest so far counts.
+		// If rounding puts cuts out of order, the largest so far counts.
 		const above = cuts.findIndex((cut) => cut > x[at]);
 		return above < 0 ? cuts.length : above;
 	});

@@ -113,22 +113,22 @@ const forms = {
 /** Check that a specification's randomizer costs at most epsilon = p / q, and holds nothing else. */
 export function certify(plan) {
 	const { mechanism, n_cells, n_labels } = plan;
-	check(typeof mechanism === "string" && Object.hasOwn(mechanisms, mechanism), "unknown mechanism, or one of more.js");
+	check(typeof mechanism === "string" && Object.hasOwn(mechanisms, mechanism), "unknown mechanism: load more.js");
 	const [draw, others, ...own] = mechanisms[mechanism], names = ["mechanism", "epsilon", "n_cells", "n_labels", ...own];
 	const fits = names.every((name) => forms[name].test(JSON.stringify(plan[name])));
-	check(fits && Object.keys(plan).length === names.length, "wrong fields of the randomizer");
+	check(fits && Object.keys(plan).length === names.length, "the randomizer has wrong fields");
 	const [p, q = 1n] = plan.epsilon.split("/").map(big), K = big(n_cells) * big(n_labels);
 	const T = big(plan.threshold ?? 0), d = big(plan.subset_size ?? 1), r = { ...plan, draw, T, d, K };
 	const most = expBelow(p > 200n * q ? 200n * q : p, q), n = n_labels > 1 && K <= 2n ** 32n && others(r, p, q);
 	// The odds of the true answer and of another, both ways.
 	const odds = (one, other) => one * WORD ** 8n <= other * most;
-	check(n === true || (n > 0n && T < WORD && odds(T * n, (WORD - T) * d) && odds((WORD - T) * d, T * n)), "no such epsilon");
+	check(n === true || (n > 0n && T < WORD && odds(T * n, (WORD - T) * d) && odds((WORD - T) * d, T * n)), "it costs more than its epsilon");
 	return r;
 }
 
 /** Draw a report of categories, n_labels * cell + label; `source` returns the words of a step. */
 export function randomize(r, categories, source) {
-	// Even under a wrong specification, no answer stops a report.
+	// No answer stops a report, even under a wrong specification.
 	const known = categories.map((one) => big(one < r.K ? one : 0));
 	return r.draw(r, known[0], new Draws(source(3)), known, source);
 }
@@ -142,12 +142,12 @@ export function leaf({ feature, threshold }, z) {
 
 /** Text without the spaces around it. */
 export function trim(text) {
-	// Other languages do not agree on whether these are spaces.
-	check(!/[\x1c-\x1f\x85\ufeff]/.test(text), "a control character");
+	// Languages disagree on whether these are spaces.
+	check(!/[\x1c-\x1f\x85\ufeff]/.test(text), "text must not hold a control character");
 	return text.trim();
 }
 
-/** How a cell of a declared column is encoded. */
+/** The encoding of a cell of a declared column. */
 export const declared = {};
 
 /**
@@ -158,7 +158,7 @@ export const declared = {};
  */
 export function report({ content, randomizer }, x, y, source = () => systemWords) {
 	const { features, domain, target, partition, label } = content, { n_labels } = randomizer;
-	check(Object.keys(x).length === features.length, "x must hold the columns");
+	check(Object.keys(x).length === features.length, "x must hold exactly the columns");
 	const row = features.flatMap((name, i) => {
 		if (domain) return declared.encode(domain.columns[i], x[name]);
 		check(Number.isFinite(x[name]), `${name} must be a number`);
@@ -191,39 +191,39 @@ const sha256 = async (text) => hex(new Uint8Array(await crypto.subtle.digest("SH
  */
 export async function readSpecification(text, hash) {
 	const content = JSON.parse(text), { features, label, partition, target, domain } = content;
-	check(content.format === "skprivate.tree" && content.version === 6, "no specification of version 6");
+	check(content.format === "skprivate.tree" && content.version === 6, "this is not a specification of version 6");
 	const digest = await sha256(text.trim().replace(`"hash":"${content.hash}",`, ""));
-	check(content.hash === digest && (hash ?? digest) === digest, "changed specification");
+	check(content.hash === digest && (hash ?? digest) === digest, "the specification was changed or damaged");
 	const randomizer = certify(content.randomizer), kind = kindOf(partition);
-	check(cells[kind] && (declared.encode || !domain), "more.js is needed");
+	check(cells[kind] && (declared.encode || !domain), "more.js is needed: load it");
 	const [n_cells, n_columns] = cells[kind][1](partition), n_labels = target.classes?.length ?? target.levels;
 	const sizes = n_cells === randomizer.n_cells && n_columns === randomizer.n_columns && n_labels === randomizer.n_labels;
 	check(sizes, "the randomizer is for other cells or labels");
 	const names = [...features, label, ...(target.classes ?? [])];
-	check(!/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u.test(names.join("")), "names of invisible characters");
-	check(!domain?.columns.some((column) => column.format), "dates are by ISO 8601 here");
+	check(!/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u.test(names.join("")), "a name has invisible characters");
+	check(!domain?.columns.some((column) => column.format), "dates are in ISO 8601 only");
 	return { content, hash: digest, randomizer };
 }
 
 /** Answers for one person, once. */
 export class Client {
 	/**
-	 * @param {object} specification What `readSpecification` returned.
+	 * @param {object} specification The result of `readSpecification`.
 	 * @param {{store?: Storage, labelOnly?: boolean}} [options] labelOnly: agreed to label-rr.
 	 */
 	constructor(specification, { store = globalThis.localStorage, labelOnly = false } = {}) {
 		const { content, hash, randomizer: r } = specification, { target, features, label } = content;
-		check(labelOnly || r.mechanism !== "label-rr", "the label alone is hidden");
+		check(labelOnly || r.mechanism !== "label-rr", "the label alone is hidden: agree by labelOnly");
 		Object.assign(this, { specification, store, key: `skprivate ${hash}` });
-		// Quoted, so that no name passes for a line of the label.
+		// Quoted, so that no name can look like a line of the label.
 		const quote = (names) => names.map((one) => JSON.stringify(one)).join(", "), name = quote([label]), [p, q = 1] = r.epsilon.split("/");
 		this.label = `Sent: one report, drawn at random, at most ${Math.exp(p / q).toPrecision(3)} times as likely for you as for others (epsilon ${r.epsilon}).
-Hidden: ${r.mechanism === "label-rr" ? `${name} alone; the others show` : "all answers"}. Not hidden: that you answered, and when.
+Hidden: ${r.mechanism === "label-rr" ? `only ${name}, not the other answers` : "all answers"}. Not hidden: that you answered, and when.
 Asked: ${quote(features)}; and ${name} (${target.classes ? `one of ${quote(target.classes)}` : `a number between ${quote([target.lower, target.upper])}`}).
 Specification: ${hash}`;
 	}
 
-	/** The drawn report in hexadecimal, and the hash of its token; or nothing. */
+	/** The stored report in hexadecimal, and the hash of its token; or nothing. */
 	get kept() {
 		return this.store.getItem(this.key)?.split(" ") ?? [];
 	}
@@ -231,20 +231,20 @@ Specification: ${hash}`;
 	/** The report that was drawn with this token. */
 	async drawn(token) {
 		const [report, hash] = this.kept;
-		check(report, "no report is stored");
+		check(report, "no report is stored: answer first");
 		check(hash === (await sha256(token)), "somebody answered here with another link");
 		return report;
 	}
 
 	/** Draw and store the report, once. `shown` is the label that the person agreed to. */
 	async answer(x, y, shown, token) {
-		check(shown === this.label, "show the label");
-		check(token, "no token");
+		check(shown === this.label, "show the label, and pass it");
+		check(token, "no token: use the whole link");
 		const own = this.kept[0] ? "" : `${hex(report(this.specification, x, y))} ${await sha256(token)}`;
 		const keep = () => {
 			if (!this.kept[0]) this.store.setItem(this.key, own);
 		};
-		// One of two windows wins.
+		// Of two windows, one wins.
 		await (globalThis.navigator?.locks?.request(this.key, keep) ?? keep());
 		await this.drawn(token);
 	}

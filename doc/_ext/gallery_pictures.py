@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""After the build: an example of the gallery without a picture is a warning, and so an error of the build."""
+"""Pictures of the gallery: letters that a thumbnail still shows, and a picture in every example.
+
+After the build, an example without a picture is a warning, and so an error of the build.
+"""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +15,8 @@ _FIGURES = ("svg", "canvas", "iframe")
 # Of sphinx-gallery: what an object of the example drew in HTML.
 _DRAWN_BY_AN_OBJECT = "output_html"
 _NO_EXAMPLES = ("index", "sg_execution_times")
+# A figure of 640 pixels becomes a thumbnail of 400: 16 points become 10.
+_LETTERS, _FIGURE = 16, (6.4, 4.48)
 
 
 class _Article(HTMLParser):
@@ -41,6 +46,17 @@ def has_picture(html: str) -> bool:
     article = _Article()
     article.feed(html)
     return article.n_pictures > 0
+
+
+def start_anew(_gallery_conf: dict[str, Any], _path: str) -> None:
+    """Leave strict mode, and set the sizes of letters and figures, before every example."""
+    from matplotlib import rcParams
+
+    import skprivate
+
+    skprivate.set_config(strict=False)
+    rcParams.update({"font.size": _LETTERS, "axes.titlesize": "medium", "figure.figsize": _FIGURE})
+    rcParams["figure.constrained_layout.use"] = True
 
 
 def check(app: "Sphinx", exception: Exception | None) -> None:

@@ -4,28 +4,14 @@
 So the index cannot differ from the pages. ``.. reference-groups::`` takes the pages, one a line.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from reference_names import documented_names
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-_MODULE = re.compile(r"\.\. currentmodule:: (\S+)")
-_NAME = re.compile(r"   ([A-Za-z]\S*)")
-
-
-def documented_names(page: str) -> list[str]:
-    """Return the full names that the tables of a page (its text) document, in their order."""
-    names, module = [], ""
-    for line in page.splitlines():
-        if found := _MODULE.fullmatch(line):
-            module = found[1]
-        elif found := _NAME.fullmatch(line):
-            names.append(f"{module}.{found[1]}")
-    return names
 
 
 class ReferenceGroups(SphinxDirective):

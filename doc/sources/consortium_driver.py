@@ -79,7 +79,7 @@ def main(what):
     elif what == "fit":
         model = MODEL.set_params(ledger=ledger)
         fit_rounds(model, TableSource(sites, **COLUMNS), checkpoint="fit.checkpoint")
-        # The checkpoint stays, and gives the same fit again: delete it once the model is saved.
+        # The checkpoint stays and would give the same fit again. Delete it after the model is saved.
         Path("model.pickle").write_bytes(pickle.dumps(model.set_params(ledger=None)))
         Path("fit.checkpoint").unlink()
         print("coefficients", dict(zip(FEATURES, model.coef_.round(4).tolist(), strict=True)))

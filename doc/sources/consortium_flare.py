@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study over NVIDIA FLARE: its sites and its server carry the bytes, and have no part in the masks.
+"""A study over NVIDIA FLARE: its sites and its server transport the bytes, and take no part in the masks.
 
 Every machine has a folder STUDY. A site's holds ``NAME/site.state``, which has joined (consortium_site.py
 join; NAME is FLARE's name of the site), and ``NAME/rows.csv``; the server's holds driver.key and roster.json.

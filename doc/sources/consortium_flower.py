@@ -2,7 +2,7 @@
 """A study over Flower's deployment runtime: start each supernode with --node-config 'site="north"'.
 
 Flower starts a new process for every message. A site's memory is therefore its ``site.state``, in the folder
-STUDY/NAME of its machine beside ``rows.csv``; a key that is kept in Flower's ``context.state`` would mask two
+STUDY/NAME of its machine beside ``rows.csv``. A key that is kept in Flower's ``context.state`` would mask two
 messages alike. The server's folder STUDY holds driver.key and roster.json.
 """
 
@@ -27,7 +27,7 @@ server_app = ServerApp()
 
 @client_app.query()
 def answer(message, context):
-    """Answer at a site; without a request, say its name."""
+    """Answer at a site; without a request, return its name."""
     name, request = context.node_config["site"], message.content["request"].get("bytes")
     content = {"name": name}
     if request is not None:

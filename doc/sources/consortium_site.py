@@ -29,7 +29,7 @@ def model(total):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands bytes to the state, and its bytes back: a refusal is a reply, too."""
+    """Passes bytes to the state, and returns its bytes: a refusal is a reply, too."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # without it a reply waits 40 ms for an acknowledgement

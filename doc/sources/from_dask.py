@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fit to a dask DataFrame, where dask's workers are."""
+"""Fit to a dask DataFrame on dask's workers."""
 
 import dask.dataframe as dd
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fit to the result of a query of DuckDB, which is a stream and never held whole."""
+"""Fit to the result of a DuckDB query, which is a stream: it is never in memory as a whole."""
 
 import duckdb
 

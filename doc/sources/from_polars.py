@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fit to frames of polars, which are made one by one."""
+"""Fit to polars frames, which are collected one by one."""
 
 import glob
 

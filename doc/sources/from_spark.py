@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fit to a DataFrame of Spark, where its executors are."""
+"""Fit to a Spark DataFrame on its executors."""
 
 from itertools import chain
 

@@ -23,14 +23,17 @@ _GUARANTEES: dict[str, tuple[View, Criterion]] = {
     PML_ALL: ("entire", "pml"),
     DP_ALL: ("entire", "dp"),
 }
+# Distribution of the players' constants.
+_PRIOR = stats.uniform(-4, 4)
 
 
 def run(repetitions: int) -> None:
     """Print a table of errors and guarantees."""
-    print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
-    text = "and what the broadcasts reveal about one player or about all, in nats."
-    print(f"{text} PML: pointwise maximal leakage,")
-    print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
+    print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors, and")
+    print(
+        "what the broadcasts reveal about one player or about all, in nats. PML: pointwise maximal leakage,"
+    )
+    print("exact, if only the prior is known. DP: whatever is known. Strategies are not covered.")
     print(f"\n{TITLE}")
     print_table("noise scale", NOISE_SCALES, evaluate(repetitions), ".3g")
 
@@ -47,13 +50,14 @@ def evaluate(repetitions: int) -> Scores:
                 max_iter=N_ROUNDS, noise_scale=scale, step_size=(0.5, 1, 0.05), consensus_step=(1, 1, 1)
             )
             with warnings.catch_warnings():
-                # The table shows what little noise protects.
+                # The table shows how little protection little noise gives.
                 warnings.simplefilter("ignore", UserWarning)
                 solver.fit(game)
             scores[STRATEGIES][row, repetition] = _rms(solver.strategies_ - equilibrium)
             scores[AGGREGATE][row, repetition] = _rms(solver.aggregate_ - equilibrium.mean(axis=0))
-            for name, epsilon in _guarantees(solver).items():
-                scores[name][row, repetition] = epsilon
+            for name, (view, criterion) in _GUARANTEES.items():
+                known = None if criterion == "dp" else _PRIOR
+                scores[name][row, repetition] = solver.privacy_guarantee(known, view, criterion).epsilon
     return scores
 
 
@@ -66,16 +70,8 @@ def _rms(values: FloatArray) -> float:
     return float(np.sqrt((values**2).mean()))
 
 
-def _guarantees(solver: PrivateNashSolver) -> dict[str, float]:
-    prior = stats.uniform(-4, 4)
-    return {
-        name: solver.privacy_guarantee(None if criterion == "dp" else prior, view, criterion).epsilon
-        for name, (view, criterion) in _GUARANTEES.items()
-    }
-
-
 def summarise(repetitions: int) -> Summary:
-    """Return errors against what the broadcasts tell of one player."""
+    """Return errors against the leakage about one player."""
     scores = evaluate(repetitions)
     error, prior, worst = (scores[name].mean(axis=1) for name in (STRATEGIES, PML_ONE, DP_ONE))
     games = [_draw(repetition).solve() for repetition in range(repetitions)]
@@ -89,13 +85,13 @@ def summarise(repetitions: int) -> Summary:
             "leakage (nats), all others known": worst,
             "error of strategies": error,
         },
-        baselines=[Baseline("all play alike", alike, side="above, left")],
+        baselines=[Baseline("one strategy for all", alike, side="above, left")],
         panel=Panel(
             Axis("leakage about one player, in nats (less hides more)", "log", (1, 10, 100), (0.3, 700)),
             Axis("error of strategies", "log", (0.1, 1, 10), (0.07, 20)),
             [
-                Curve("to who knows\nthe prior", prior, error, at=1, side="below, left"),
-                Curve("to who knows\nall others", worst, error, at=1, side="above, right"),
+                Curve("if the prior\nis known", prior, error, at=1, side="below, left"),
+                Curve("if all others\nare known", worst, error, at=1, side="above, right"),
             ],
         ),
     )

@@ -29,8 +29,8 @@ CONSTANT = "constant"
 
 def run(repetitions: int) -> None:
     """Print a table of errors."""
-    print("\nLife data, noise added by a trusted curator. The B10 life is what a tenth of the machines")
-    print("do not reach; median relative error over machines. 'constant' takes all machines alike.")
+    print("\nLife data, noise added by a trusted curator. The B10 life is the time by which a tenth of the")
+    print("machines have failed; median relative error over machines. 'constant': one value for all.")
     print(f"\n{TITLE}")
     print_table("epsilon", EPSILONS, evaluate(repetitions, METHODS), ".3f")
 
@@ -55,7 +55,7 @@ def evaluate(repetitions: int, methods: Iterable[str]) -> Scores:
 def _error(X: FloatArray, y: Any, truth: FloatArray, epsilon: float, options: dict[str, Any]) -> float:
     model = DPLogLocationScaleRegressor(epsilon, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2), **options)
     with warnings.catch_warnings():
-        # The table shows it.
+        # The table shows the errors that the fit warns about.
         warnings.simplefilter("ignore", UtilityWarning)
         model.fit(X, y)
     return float(np.median(np.abs(model.predict_quantile(X, 0.1) / truth - 1)))
@@ -65,20 +65,20 @@ def summarise(repetitions: int) -> Summary:
     """Return errors of complete and of censored lifetimes."""
     errors = evaluate(repetitions, (COMPLETE, CENSORED))
     complete, censored, constant = (100 * values.mean(axis=1) for values in errors.values())
-    # The lines end so close that the lower one's name must stand below.
+    # The lines end so close that the lower one's name must be below it.
     sides: list[Side] = ["below, right", "above, right"]
     if complete[-1] > censored[-1]:
         sides.reverse()
     largest, alike = max(complete.max(), censored.max()), float(constant[0])
     return Summary(
-        message=f"Private life models err below {np.ceil(largest):.0f} %",
+        message=f"B10 lives with an error below {np.ceil(largest):.0f} %",
         data=f"{N_MACHINES:,} SIMULATED machines",
         rows={
             "epsilon of the release": EPSILONS,
             "error of the B10 life, %, all failed": complete,
             "80 % still running": censored,
         },
-        baselines=[Baseline("all machines alike", alike, side="above, left")],
+        baselines=[Baseline("one value for all machines", alike, side="above, left")],
         panel=Panel(
             Axis("epsilon of the release (smaller hides more)", "log", EPSILONS, (0.42, 60)),
             Axis("error of the B10 life, %", "log", (0.1, 1, 10, 100), (0.1, 100)),

@@ -26,11 +26,11 @@ ALONE, TOGETHER, COARSENED, LINKABLE = "one alone", "together", "coarsened", "li
 
 def run(repetitions: int) -> None:
     """Print a table of errors and linkable shares, and what an operator gains by a copy."""
-    print("\nHospitals that predict together. This is NOT differential privacy. Queries leave coarsened;")
-    print("who has a table that is right up to 0.1 % of the range can link the share in the last column.")
+    print("\nHospitals that predict together. This is NOT differential privacy. Queries are coarsened. With")
+    print("a table that is right up to 0.1 % of the range, the share in the last column can be linked.")
     print(f"\n{TITLE}")
     print_table("depth", DEPTHS, evaluate(repetitions), ".4g")
-    print("\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:")
+    print("\nAn operator copies one hospital's model. Near 1 times, the copy is as good as the hospital:")
     print(attack())
 
 
@@ -39,7 +39,10 @@ def evaluate(repetitions: int) -> Scores:
     scores = {name: np.zeros((len(DEPTHS), repetitions)) for name in (ALONE, TOGETHER, COARSENED, LINKABLE)}
     for repetition in progress(range(repetitions), repetitions):
         platform, queries, truth = draw(repetition)
-        scores[ALONE][:, repetition] = _error_alone(repetition, queries, truth)
+        # Hospital 0, with a bandwidth for its own patients.
+        X, y, hospitals = make_parties(N_ROWS, N_HOSPITALS, random_state=repetition)
+        own = LocalAverageRegressor(bounds=(0, 1)).fit(X[hospitals == 0], y[hospitals == 0])
+        scores[ALONE][:, repetition] = _error(own, queries, truth)
         scores[TOGETHER][:, repetition] = _error(platform, queries, truth)
         for row, depth in enumerate(DEPTHS):
             coarse = TQMATransformer(depth, (0, 1), [0]).fit_transform(queries)
@@ -54,16 +57,9 @@ def draw(seed: int) -> tuple[CollaborativeRegressor, FloatArray, FloatArray]:
     queries, truth, _ = make_parties(N_QUERIES, 1, noise=0, random_state=1_000 + seed)
     platform = CollaborativeRegressor(LocalAverageRegressor(bounds=(0, 1)))
     with warnings.catch_warnings():
-        # The largest hospital is known by its size: `attack` shows what an operator makes of that.
+        # The largest hospital is known by its size: `attack` shows the use that an operator makes of it.
         warnings.simplefilter("ignore", DisclosureWarning)
         return platform.fit(X, y, sites=hospitals), queries, truth
-
-
-def _error_alone(seed: int, queries: FloatArray, truth: FloatArray) -> float:
-    """Return the error of hospital 0 with a bandwidth for its own patients alone."""
-    X, y, hospitals = make_parties(N_ROWS, N_HOSPITALS, random_state=seed)
-    own = hospitals == 0
-    return _error(LocalAverageRegressor(bounds=(0, 1)).fit(X[own], y[own]), queries, truth)
 
 
 def _error(model: Any, queries: FloatArray, truth: FloatArray) -> float:
@@ -71,7 +67,7 @@ def _error(model: Any, queries: FloatArray, truth: FloatArray) -> float:
 
 
 def attack() -> str:
-    """Return what an operator gains who copies the largest hospital's model."""
+    """Return what an operator gains by a copy of the largest hospital's model."""
     platform, queries, truth = draw(0)
     return str(ModelExtractionAttack(random_state=0).run(platform, queries, truth, bounds=(0, 1)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the demonstration shows of one family: tables, a counter of fits, and a panel of the picture."""
+"""Results of one family in the demonstration: tables, a counter of fits, and a panel of the picture."""
 
 import sys
 import time
@@ -41,7 +41,7 @@ def print_table(heading: str, levels: Iterable[float], scores: Scores, number_fo
         print(f"{level:>15g}" + "".join(f"{mean:>15{number_format}}" for mean in means))
 
 
-# The palette of Okabe and Ito: readers who do not see red or green tell these from each other.
+# The palette of Okabe and Ito: readers who do not see red or green can distinguish its colours.
 COLOURS = ("#0072B2", "#D55E00", "#009E73")
 GREY = "#555555"
 # Inches, and dots per inch: half as many again as the 800 pixels of a page, for dense screens.
@@ -60,7 +60,7 @@ Side = Literal["above, right", "below, right", "above, left", "below, left"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line of a panel, and where its name stands: at which point, and on which side of it."""
+    """A line of a panel, and the place of its name: at which point, and on which side of it."""
 
     name: str
     x: Sequence[float] | FloatArray
@@ -71,7 +71,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a user gets without the method: a level across a panel, and where its name stands."""
+    """Result without the method: a level across a panel, and the place of its name."""
 
     name: str
     level: float
@@ -99,11 +99,11 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Results of one family, with what a user gets without the method."""
+    """Results of one family, with those without the method."""
 
-    #: A sentence that these numbers bear out.
+    #: A statement that these numbers support.
     message: str
-    #: What was simulated, and what is not claimed.
+    #: Simulated data, and a guarantee that is not claimed.
     data: str
     rows: Mapping[str, Iterable[float]]
     baselines: Sequence[Baseline]

@@ -33,7 +33,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "central": DPTreeClassifier,
 }
 NON_PRIVATE = "non-private"
-# Of the summary. With 1,000 public rows these alone do as well as reports below an epsilon of about 4.
+# Rows of the summary. With 1,000 public rows, these alone are as good as reports below an epsilon of about 4.
 N_PEOPLE, N_PUBLIC = 100_000, 100
 
 
@@ -101,7 +101,7 @@ def run(repetitions: int) -> list[Result]:
     print(
         "Private classification trees. Every private row sends one epsilon-LDP report, of its leaf and label,"
     )
-    print("or of its label alone; the reports are drawn here, so this is a simulation of clients. A central")
+    print("or of its label alone. The reports are drawn here, so this is a simulation of clients. A central")
     print(f"curator adds noise once. Mean accuracy of {repetitions} repetitions:")
     results = []
     for problem in PROBLEMS:
@@ -153,13 +153,13 @@ def summarise(repetitions: int) -> tuple[Summary, LocallyPrivateTreeClassifier]:
 def _summary(reports: FloatArray, plain: float, forest: float, frequent: float) -> Summary:
     helps = (reports > forest).all()
     return Summary(
-        message=f"Reports that hide each person {'teach a tree' if helps else 'may not help'}",
+        message=f"Randomised reports {'improve on public rows' if helps else 'may not help'}",
         data=f"{N_PEOPLE:,} SIMULATED people",
         rows={"epsilon of a report": EPSILONS, "accuracy, reports and public rows": reports},
         baselines=[
             Baseline("no privacy", plain),
             Baseline(f"forest on {N_PUBLIC} public rows", forest),
-            Baseline("one answer", frequent, side="below, right"),
+            Baseline("base rate", frequent, side="below, right"),
         ],
         panel=Panel(
             Axis("epsilon of a report (smaller hides more)", "log", EPSILONS, (0.42, 60)),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import BoolArray, FloatArray
 from ..utils import check_epsilon, check_positive, check_probability
 
-# What rows and priors may be off a sum of 1.
+# How far the sum of a row or a prior may be from 1; set by hand, above the rounding of float sums.
 TOLERANCE = 1e-9
 _MOST_OUTPUTS = 10**7  # entries of a joint channel: 80 MB
 # Priors of more values are described by their range.
@@ -23,10 +23,10 @@ _MOST_LISTED = 4
 
 
 def joint_channel(*channels: ArrayLike) -> FloatArray:
-    """Return the channel of several releases about one secret, drawn independently of each other given it.
+    """Return the channel of several releases about one secret, drawn independently given the secret.
 
-    Leakages about one secret do not add up under a fixed prior: what several releases leak together is the
-    leakage of their joint channel.
+    Leakages about one secret do not add up under a fixed prior. The leakage of several releases together is
+    the leakage of their joint channel.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def joint_channel(*channels: ArrayLike) -> FloatArray:
     Returns
     -------
     channel : ndarray of shape (n_inputs, n_outputs_1 * n_outputs_2 * ...)
-        The output (y_1, y_2, ...) stands in C order: the last one runs fastest.
+        The outputs (y_1, y_2, ...) are in C order: the last one changes fastest.
 
     Raises
     ------
     TypeError, ValueError
-        There is no channel, one is no channel, they differ in the number of inputs, or the joint channel
-        would have more than 10^7 entries.
+        No channel is given, or an argument is not a channel. The channels differ in their number of inputs.
+        The joint channel would have more than 10^7 entries.
 
     See Also
     --------
@@ -51,12 +51,13 @@ def joint_channel(*channels: ArrayLike) -> FloatArray:
     Notes
     -----
     **Privacy**: a function of public things alone. Releases that share randomness are not independent given
-    the secret, and this is not their channel.
+    the secret. This function does not compute their channel.
 
     Examples
     --------
-    The first release never shows its output 0 for the first value, the second one never for the second value.
-    Each leaks .580 nats at most; together they can leave the third value alone, and leak 2.120.
+    The first release never has the output 0 if the secret is the first value. The second release never has it
+    if the secret is the second value. Each leaks at most 0.580 nats. Together they can leave only the third
+    value possible, which leaks 2.120 nats.
 
     >>> from skprivate.accounting import joint_channel, pml_guarantee
     >>> prior = [0.44, 0.44, 0.12]
@@ -89,10 +90,10 @@ def check_channel(channel: ArrayLike) -> FloatArray:
 
 
 def as_numbers(values: Any, name: str, what: str = "probabilities") -> FloatArray:
-    """Return numbers as float64; refuse what holds none."""
+    """Return numbers as float64; refuse anything else."""
     try:
         array = np.asarray(values)
-        # Fractions come as objects; text would be parsed.
+        # Fractions are arrays of objects. Text is refused: astype would parse it.
         if array.dtype.kind in "iufO":
             return array.astype(np.float64)
     except TypeError:
@@ -103,7 +104,7 @@ def as_numbers(values: Any, name: str, what: str = "probabilities") -> FloatArra
 
 
 def check_prior(prior: ArrayLike, *, shapes: tuple[tuple[int, ...], ...] | None = None) -> FloatArray:
-    """Return probabilities as a flat float64 array that sums to 1; `shapes` lists what is accepted."""
+    """Return probabilities as a flat float64 array that sums to 1; `shapes` lists the accepted shapes."""
     array = as_numbers(prior, "prior")
     if shapes is not None and array.shape not in shapes:
         raise ValueError(f"prior must have shape {' or '.join(map(str, shapes))}, got {array.shape}.")
@@ -115,7 +116,7 @@ def check_prior(prior: ArrayLike, *, shapes: tuple[tuple[int, ...], ...] | None 
 
 
 def on_support(channel: ArrayLike, prior: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return the rows of the channel of inputs that are possible, and their probabilities."""
+    """Return the channel's rows of the possible inputs, and the probabilities of these inputs."""
     matrix = check_channel(channel)
     probabilities = check_prior(prior, shapes=((len(matrix),),))
     possible = probabilities > 0
@@ -123,9 +124,9 @@ def on_support(channel: ArrayLike, prior: ArrayLike) -> tuple[FloatArray, FloatA
 
 
 def minus_log(mean: Any, missing: Any) -> FloatArray:
-    """Return -log(mean) for mean = 1 - missing, both sums of positive terms, and never below 0.
+    """Return -log(mean), never below 0, for mean = 1 - missing; both are sums of positive terms.
 
-    Near 1 the sum of what is missing has digits that the mean has lost; near 0 it is the mean.
+    If the mean is near 1, `missing` has digits that the mean has lost. If it is near 0, the mean has them.
     """
     mean, missing = np.asarray(mean, dtype=np.float64), np.asarray(missing, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -156,9 +157,9 @@ def _check_probabilities(rows: FloatArray, name: str) -> None:
 
 # Envelope of pointwise maximal leakage: the quantile that holds after any post-processing.
 
-# Of sums, relative to what is summed.
+# Rounding error of a sum, relative to its terms: above four units of float64.
 _SUM_ERROR = 1e-15
-_PRECISION = 1e-11  # of e^eps, relative
+_PRECISION = 1e-11  # of e^eps, relative; set by hand
 _MOST_STEPS = 100  # of bisection; about 40 reach the precision
 
 
@@ -177,22 +178,22 @@ def envelope(ratios: FloatArray, masses: FloatArray, delta: float) -> float:
     Returns
     -------
     eps : float
-        At least the true one, and above it by about 1e-10, as far as the linear programmes are solved.
+        At least the true one, and about 1e-10 above it if the linear programmes are solved.
 
     Notes
     -----
-    Let t = e^eps > 1, r the ratios and Z drawn from P(z | y). A z is bad if for some x
-    ``sum_y P(z | y) P(y) (r_x(y) - t) > 0``. Give every bad z to one such x, and let w_x(y) be the sum of
-    P(z | y) over the z of x: then sum_x w_x(y) <= 1, ``sum_y w_x(y) P(y) (r_x(y) - t) >= 0`` for every x, and
-    the mass of the bad is ``sum w_x(y) P(y)``. So it is at most V(t), the largest such sum over all w.
-    V(t) <= delta therefore suffices at t. It is needed at every t' > t too: w that is feasible at t' is a
-    post-processing, to one z per x and one for the rest, whose z of positive mass are all bad at t. So the
-    infimum of the t with V(t) <= delta is the one sought; it is attained, since P(l > eps) is continuous from
-    the right for every Z.
+    Let t = e^eps > 1, let r be the ratios, and let Z be drawn from P(z | y). A z is bad if for some x
+    ``sum_y P(z | y) P(y) (r_x(y) - t) > 0``. Assign every bad z to one such x, and let w_x(y) be the sum of
+    P(z | y) over the z of x. Then sum_x w_x(y) <= 1, and ``sum_y w_x(y) P(y) (r_x(y) - t) >= 0`` for every x.
+    The mass of the bad z is ``sum w_x(y) P(y)``. So it is at most V(t), the largest such sum over all w.
+    Therefore V(t) <= delta suffices at t. It is also needed at every t' > t. A w that is feasible at t' is a
+    post-processing to one z per x and one z for the rest. All its z of positive mass are bad at t. So the
+    infimum of the t with V(t) <= delta is the value sought. It is attained, since P(l > eps) is continuous
+    from the right for every Z.
 
     By duality V(t) is the least of ``D_v(t) = sum_y P(y) max(0, max_x (1 + v_x (r_x(y) - t)))`` over v >= 0.
-    Any v proves V <= D_v (weak duality), so what is returned rests on D_v(t) <= delta, computed for the v
-    found, and not on the solver's tolerances; those could only cost tightness.
+    Any v proves V <= D_v (weak duality). So the returned value depends on D_v(t) <= delta, computed for the v
+    found, and not on the solver's tolerances. Those could only make it less tight.
     """
     low, high = 1.0, float(ratios.max())
     for _ in range(_MOST_STEPS):
@@ -210,7 +211,7 @@ def envelope(ratios: FloatArray, masses: FloatArray, delta: float) -> float:
 
 
 def _dual(weights: FloatArray, ratios: FloatArray, masses: FloatArray, t: float) -> float:
-    """D_v(t), which no bad mass exceeds, rounded up: what is proven holds for a delta of 1e-15, too."""
+    """Return D_v(t), which no bad mass exceeds, rounded up: the proof holds for a delta of 1e-15 too."""
     sums = 1 + weights[:, None] * (ratios - t)
     sums += _SUM_ERROR * (1 + weights[:, None] * (ratios + t))
     return float(masses @ np.maximum(sums.max(axis=0), 0.0)) * (1 + _SUM_ERROR * len(masses))
@@ -219,7 +220,7 @@ def _dual(weights: FloatArray, ratios: FloatArray, masses: FloatArray, t: float)
 def _least_proven(
     weights: FloatArray, ratios: FloatArray, masses: FloatArray, delta: float, low: float, high: float
 ) -> float:
-    """Return the least t of an interval that these weights prove; they prove its upper end."""
+    """Return the least t of an interval that these weights prove. They must prove its upper end."""
     while high > low * (1 + _PRECISION / 4):
         middle = math.sqrt(low * high)
         if _dual(weights, ratios, masses, middle) <= delta:
@@ -243,13 +244,15 @@ def _dual_weights(ratios: FloatArray, masses: FloatArray, t: float) -> FloatArra
     by_output.resize(shape)
     cost = np.concatenate([np.zeros(n_inputs), masses])
     solved = linprog(cost, A_ub=(by_input + by_output).tocsr(), b_ub=-np.ones(len(entries)), method="highs")
-    # Without a solution: weights that prove V <= 1 and no more.
+    # Without a solution, the weights are 0. They prove only V <= 1.
     return np.maximum(solved.x[:n_inputs], 0.0) if solved.x is not None else np.zeros(n_inputs)
 
 
 # Leakage of a query with Laplace noise to every adversary whose prior has a floor.
 
-_ROUNDING = Fraction(1, 10**12)  # of a scale: what the leakage may be off by, beside the rounding of floats
+# Share of a scale by which a value may be rounded: an error of the leakage, beside the rounding of floats.
+# Set by hand.
+_ROUNDING = Fraction(1, 10**12)
 
 
 def pml_laplace_query(
@@ -260,71 +263,74 @@ def pml_laplace_query(
     Parameters
     ----------
     scale : float, Fraction or array-like of shape (n_queries,)
-        Of the noise of every query, or of each, above 0. Noises are independent.
+        Scale of the noise, above 0: one number for all queries, or one for each. The noises are independent.
     values : array-like of shape (n_values,) or (n_values, n_queries)
-        What the queries return for every possible value of the secret, in the units of `scale`: of sums, what
-        the person adds to them, rounded to a grid if the sums are; of counts of leaves, one 1. Rows may be
-        equal.
+        The answers of the queries for every possible value of the secret, in the units of `scale`. For sums:
+        the person's contribution, rounded to a grid if the sums are. For counts of leaves: one 1 a row. Rows
+        may be equal.
     p_min : float, Fraction or array-like of shape (n_values,)
-        Floor of the prior: the least probability of every possible value, or of each, above 0. Floors that
-        add up to 1 leave one prior.
+        Floor of the prior, above 0: the least probability of every possible value, as one number for all or
+        one for each. Floors that add up to 1 leave one prior.
 
     Returns
     -------
     eps : float
-        In nats: the supremum of pointwise maximal leakage over these priors and all outcomes, to the rounding
-        of floats. It is attained. It is below epsilon, the largest distance of two values, unless that is 0.
+        In nats: the supremum of pointwise maximal leakage over these priors and all outcomes, up to the
+        rounding of floats. It is attained. It is below epsilon, the largest distance between two values,
+        unless that is 0.
 
     Raises
     ------
     TypeError, ValueError
-        A scale is not above 0, a value is not finite or is an integer or Fraction that floats cannot hold
-        within 1e-12 scales, shapes do not fit, a floor is not above 0, or no prior has these floors: they add
-        up to more than 1.
+        A scale is not above 0. A value is not finite, or is an integer or Fraction that floats cannot hold
+        within 1e-12 scales. Shapes do not match. A floor is not above 0. The floors add up to more than 1, so
+        that no prior has them.
 
     See Also
     --------
-    pml_from_ldp : The bound for every mechanism of some epsilon, this one among them.
-    pml_laplace : One number with Laplace noise under one prior, continuous ones among them.
+    pml_from_ldp : The bound for every mechanism with some epsilon, including this one.
+    pml_laplace : One number with Laplace noise under one prior, which may be continuous.
 
     Notes
     -----
-    Let ``d(x, a) = sum_i |q_i(x) - q_i(a)| / scale_i`` be the distance of two values of the secret, c_x the
-    floors, and f = 1 - sum_x c_x what they leave free. The supremum is the largest of
+    Let ``d(x, a) = sum_i |q_i(x) - q_i(a)| / scale_i`` be the distance between two values of the secret, c_x
+    the floors, and f = 1 - sum_x c_x the free mass. The supremum is the largest of
 
     ``-log(sum_x c_x exp(-d(x, a)) + f exp(-max_x d(x, a)))``
 
-    over the values a. Proof: given an outcome y let a have the largest P(y | a), and let r_x be
-    P(y | x) / P(y | a). Under a prior p the leakage of y is -log sum_x p_x r_x. The sum is linear in p, so it
-    is least at a vertex of the priors: all at their floors, and f on the least r_x. By the triangle
-    inequality ``r_x >= exp(-d(x, a))``, with equality for all x at once at the outcome y = q(a), which is
-    most probable under a. So nothing exceeds the formula, and an outcome q(a) attains it.
+    over the values a. Proof: given an outcome y, let a have the largest P(y | a), and let r_x be
+    P(y | x) / P(y | a). Under a prior p the leakage of y is -log sum_x p_x r_x. The sum is linear in p. So it
+    is least at a vertex of the set of priors: all values at their floors, and f on the least r_x. By the
+    triangle inequality ``r_x >= exp(-d(x, a))``. Equality holds for all x at once at the outcome y = q(a),
+    which is most probable under a. So no leakage exceeds the formula, and an outcome q(a) attains it.
 
-    They are integers if the values are: exact noise on integers (`DiscreteLaplaceMechanism`), whose P(y | x)
-    is proportional to ``exp(-sum_i |y_i - q_i(x)| / scale_i)`` as well, leaks the same.
+    Exact noise on integers (`DiscreteLaplaceMechanism`) leaks the same. The outcomes q(a) are integers if the
+    values are, and P(y | x) is proportional to ``exp(-sum_i |y_i - q_i(x)| / scale_i)`` here too.
 
-    It is at most ``pml_from_ldp(epsilon, p_min)``, and as much if one value is at the distance epsilon of all
-    others: counts of leaves, one value in each. The worst a need not be at an end of the range.
+    The leakage is at most ``pml_from_ldp(epsilon, p_min)``. It reaches this bound if one value is at the
+    distance epsilon from all others. Counts of leaves with one value in each are an example. The worst a need
+    not be at an end of the range.
 
-    **Privacy**: a function of public things alone. The secret is one person's record. The others' records are
-    fixed, or independent of it under the prior: then this is an upper bound. It says nothing if they reveal
-    the person's. Several releases about one person are one release of all their queries: stack the columns;
-    the leakages of each do not add up. Where earlier outcomes choose a query, the formula with the largest
-    distances over the choices is an upper bound, and so is `pml_from_ldp` of the sum of epsilons.
+    **Privacy**: a function of public things alone. The secret is one person's record. If the other records
+    are fixed, or independent of it under the prior, this is an upper bound. It is no bound if they reveal the
+    person's record. Several releases about one person are one release of all their queries: stack the
+    columns. The leakages of the single releases do not add up. If earlier outcomes choose a query, the
+    formula with the largest distances over the choices is an upper bound. So is `pml_from_ldp` of the sum of
+    the epsilons.
 
     Proof: :doc:`/proofs/leakage`.
 
     Examples
     --------
-    A person is in one of four leaves, in each with a probability of at least .05. Counts with noise of scale
-    2 are 1-differentially private:
+    A person is in one of four leaves, with a probability of at least 0.05 for each. Counts with noise of
+    scale 2 are 1-differentially private:
 
     >>> import numpy as np
     >>> from skprivate.accounting import pml_from_ldp, pml_laplace_query
     >>> round(pml_laplace_query(2, np.eye(4), 0.05), 3), round(pml_from_ldp(1, 0.05), 3)
     (0.918, 0.918)
 
-    Sums of a person's number and of its square, with noises of their own:
+    Sums of a person's number and of its square, each with its own noise:
 
     >>> x = np.linspace(-1, 1, 5)
     >>> sums = np.column_stack([x, x**2])
@@ -336,7 +342,7 @@ def pml_laplace_query(
     free = max(0.0, 1 - float(floors.sum()))
     worst = 0.0
     for point in points:
-        # A distance beyond all floats is infinite, and its value of probability 0.
+        # A distance beyond all floats becomes infinite, and its term 0.
         with np.errstate(over="ignore"):
             distances = (np.abs(points - point) / scales).sum(axis=1)
         farthest = distances.max()
@@ -365,7 +371,7 @@ def _points_and_scales(values: ArrayLike, scale: ArrayLike | Fraction) -> tuple[
 
 
 def _check_rounding(values: NDArray[Any], points: FloatArray, scales: FloatArray) -> None:
-    """Refuse numbers that conversion to floats moves: their distances would be too small."""
+    """Refuse numbers that change when they become floats: their distances could be too small."""
     if values.dtype.kind == "f":
         return
     widths = np.broadcast_to(scales, points.shape)
@@ -382,7 +388,7 @@ def _check_rounding(values: NDArray[Any], points: FloatArray, scales: FloatArray
 
 
 def _floors(p_min: ArrayLike | Fraction, n_values: int) -> FloatArray:
-    """Return the floor of every value, all above 0; those of 1 within rounding add up to 1."""
+    """Return the floor of every value, all above 0; a sum that is 1 up to rounding becomes 1."""
     given = as_numbers(p_min, "p_min", "probabilities")
     if given.shape not in ((), (n_values,)):
         raise ValueError(f"p_min must be one number or one of each of {n_values} values.")
@@ -397,27 +403,28 @@ def _floors(p_min: ArrayLike | Fraction, n_values: int) -> FloatArray:
 
 # Leakage of one number with Laplace noise: the largest -log E exp(-rate |X - a|) over a, rounded up.
 
-# Of the value, absolute below 1; with the error of the integrals it stays below 1e-9.
+# The five numbers that follow are set by hand: they cost tightness or time, never the bound.
+# Gap of the value, absolute below 1; with the error of the integrals it stays below 1e-9.
 _TOLERANCE = 5e-10
-# Of an integral over one panel, relative to the least mean that it is a part of.
+# Error of an integral over one panel, relative to the least mean that it is a part of.
 _ACCURACY = 1e-12
-# Added to the value, absolute below 1: rules that are nearly exact may err alike.
+# Added to the value, absolute below 1: two rules that are nearly exact may have the same error.
 _SLACK = 1e-11
 _FIRST_PANELS = 16
-# Beyond these the bound is returned as it stands: still a bound, with a wider gap.
+# With more panels the current bound is returned: still a bound, with a wider gap.
 _MOST_PANELS = 2**15
 _ORDER = 16  # of Gauss' rule
-# A kink in a panel moves two rules of one order alike, and another order otherwise.
+# A kink in a panel changes two rules of one order in the same way, and a rule of another order differently.
 _OTHER_ORDER = 11
 
 
 class _Panels(NamedTuple):
     """Intervals of X that cover the support, in order; every field has one entry per panel.
 
-    `first` and `last` are the probabilities at the two ends, P(X <= x) in the lower half of the distribution
-    and P(X > x) in the upper one: each half keeps the digits of its own end. `left` and `right` integrate
-    exp(-rate distance) over the panel, with the distance to its upper and to its lower end; `error` is what
-    they may be off.
+    `first` and `last` are the probabilities at the two ends: P(X <= x) in the lower half of the distribution,
+    P(X > x) in the upper half. So each half keeps the digits of its own end. `left` and `right` integrate
+    exp(-rate distance) over the panel, with the distance to its upper and to its lower end. `error` bounds
+    their error.
     """
 
     start: FloatArray
@@ -450,36 +457,36 @@ def worst_log_mean(distribution: Any, rate: float) -> tuple[float, float]:
     Returns
     -------
     value : float
-        At least the supremum over the interval of the support, and at most 1e-9 above it (relative to it,
-        where it exceeds 1); the gap may be wider above a rate of about 10^4 per width of the support, and
-        where the value hardly changes over a stretch (1e-7, say). Infinite for an unbounded support. For a
-        density with gaps a is searched in them too: an upper bound then.
+        At least the supremum over the interval of the support, and at most 1e-9 above it (relative to it, if
+        it exceeds 1). The gap may be wider if the rate is above about 10^4 per width of the support, or the
+        value hardly changes over a stretch (1e-7, say). Infinite for an unbounded support. If the density has
+        gaps, a is searched in them too, and the value is an upper bound.
     where : float
-        Where it is attained, to the same accuracy of the value; nan if the support is unbounded.
+        The a at which it is attained, to the same accuracy of the value; nan if the support is unbounded.
 
     Notes
     -----
-    Nothing is assumed of the density, log-concavity in particular: a branch-and-bound search. Write
+    This is a branch-and-bound search. It assumes nothing about the density, such as log-concavity. Write
     E = A(a) + B(a), the parts of X <= a and of X > a. For s in [0, h] the mass M between a and a + h is at
     most h away from a + s, so
 
         E(a + s) >= A(a) exp(-rate s) + B(a + h) exp(-rate (h - s)) + M exp(-rate h).
 
-    The first two terms are convex in s with the least value ``2 sqrt(A B exp(-rate h))`` inside, or an end's.
-    What the bound misses is of second order in h: a few panels survive each halving. A and B are sums over
-    panels of integrals that lie between M exp(-rate h) and M. Each is computed over probabilities by the
-    quantile function and over x by the distribution function, both bounded and monotone where a density need
-    not be, the latter by rules of two orders: what one overlooks, a thin part, a spike or a kink, another
-    sees. Panels are halved until all agree, and their differences and 1e-11 are added. The digits of the
-    distribution's own functions remain: an error of 1e-16 in a probability is one of up to 1e-16 e^value in
-    the value.
+    The first two terms are convex in s. Their least value is ``2 sqrt(A B exp(-rate h))`` inside, or the
+    value at an end. The gap of the bound is of second order in h, so that few panels survive each halving. A
+    and B are sums over panels of integrals that lie between M exp(-rate h) and M. Each integral is computed
+    over probabilities by the quantile function, and over x by the distribution function with rules of two
+    orders. Both functions are bounded and monotone; a density need not be. If one rule misses a thin part, a
+    spike or a kink, another finds it. Panels are halved until all rules agree. Their differences and 1e-11
+    are added. The error of the distribution's own functions remains: 1e-16 in a probability is up to
+    1e-16 e^value in the value.
     """
     lower, upper = (float(end) for end in distribution.support())
     if not math.isfinite(lower) or not math.isfinite(upper):
         return math.inf, math.nan
     if rate == 0 or lower == upper:
         return 0.0, lower
-    # A density that concentrates, or a root search for a quantile of 1e-200, may warn: clipped below.
+    # A concentrated density, or a root search for a quantile of 1e-200, may warn. The value is clipped below.
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         value, where = _search(distribution, lower, upper, rate)
@@ -492,7 +499,7 @@ def worst_log_mean_of(values: FloatArray, probabilities: FloatArray, rate: float
     Parameters
     ----------
     values, probabilities : ndarray of shape (m,)
-        Of X; values may be in any order and repeated.
+        Distribution of X; values may be in any order and repeated.
     rate : float
         At least 0.
 
@@ -512,14 +519,14 @@ def worst_log_mean_of(values: FloatArray, probabilities: FloatArray, rate: float
 
 
 def uniform_log_mean(width: float) -> float:
-    """Return ``log(width / (1 - exp(-width)))``: the same for X uniform on rate times an interval."""
+    """Return ``log(width / (1 - exp(-width)))``: the largest value for X uniform; width is in 1 / rate."""
     if width < 1e-3:
         return width / 2 - width * width / 24  # the next term is below 1e-15
     return math.log(width) - math.log(-math.expm1(-width))
 
 
 def _faded_sums(terms: FloatArray, fading: FloatArray) -> FloatArray:
-    """Sums of the terms so far, each of which fades by a factor from one position to the next."""
+    """Return cumulative sums of terms; each term shrinks by a factor from one position to the next."""
     total, sums = float(terms[0]), [float(terms[0])]
     for term, factor in zip(terms[1:].tolist(), fading.tolist(), strict=True):
         total = term + factor * total
@@ -528,7 +535,7 @@ def _faded_sums(terms: FloatArray, fading: FloatArray) -> FloatArray:
 
 
 def _search(distribution: Any, lower: float, upper: float, rate: float) -> tuple[float, float]:
-    """Branch and bound: halve the panels that may hold more than the best end found, and the inaccurate."""
+    """Halve the panels that may exceed the best end found, or are inaccurate, until none is left."""
     median = float(distribution.ppf(0.5))
     middle = median if lower < median < upper else (lower + upper) / 2
     halves = [np.linspace(*ends, _FIRST_PANELS // 2 + 1) for ends in ((lower, middle), (middle, upper))]
@@ -542,7 +549,7 @@ def _search(distribution: Any, lower: float, upper: float, rate: float) -> tuple
         ends, values, bounds = _evaluate(panels, rate)
         worst = int(np.argmax(values))
         best = float(values[worst])
-        # E at a is at least exp(-rate |a - x|) times E at x: an error at x is at most error / E(x) of E(a).
+        # E(a) >= exp(-rate |a - x|) E(x): relative to E(a), an error at x is at most error / E(x).
         vague = panels.error > _ACCURACY * np.exp(-np.maximum(values[:-1], values[1:]))
         middles = (panels.start + panels.end) / 2
         divisible = (panels.start < middles) & (middles < panels.end)
@@ -589,17 +596,14 @@ def _least(before: FloatArray, after: FloatArray, fading: FloatArray) -> FloatAr
     return np.where(inside, 2 * np.sqrt(before * after * fading), ends)
 
 
-def _integrate(law: Any, rate: float, start: FloatArray, end: FloatArray, upper: BoolArray) -> _Panels:
-    """Integrate over panels in three ways; `upper` says to which half each of them belongs."""
-    first, last = _tail(law, start, upper), _tail(law, end, upper)
+def _integrate(
+    distribution: Any, rate: float, start: FloatArray, end: FloatArray, upper: BoolArray
+) -> _Panels:
+    """Integrate over panels in three ways; `upper` marks the panels of the upper half."""
+    first, last = _tail(distribution, start, upper), _tail(distribution, end, upper)
     panels = _Panels(start, end, first, last, upper, *np.zeros((3, len(start))))
-    integrals = np.stack(
-        [
-            _over_quantiles(law, rate, panels),
-            _over_tails(law, rate, panels, _ORDER),
-            _over_tails(law, rate, panels, _OTHER_ORDER),
-        ]
-    )
+    by_parts = [_over_tails(distribution, rate, panels, order) for order in (_ORDER, _OTHER_ORDER)]
+    integrals = np.stack([_over_quantiles(distribution, rate, panels), *by_parts])
     lowest = -np.expm1(-rate * (end - start))
     error = np.minimum(np.ptp(integrals, axis=0).max(axis=0), lowest) * panels.mass
     left, right = np.clip(integrals.min(axis=0), 1 - lowest, 1.0) * panels.mass
@@ -611,25 +615,25 @@ def _tail(distribution: Any, x: FloatArray, upper: BoolArray) -> FloatArray:
 
 
 def _over_quantiles(distribution: Any, rate: float, panels: _Panels) -> FloatArray:
-    """Means of exp(-rate distance) to the upper and to the lower end, as integrals over probabilities.
+    """Return means of exp(-rate distance) to the upper and the lower end, as integrals over probabilities.
 
-    Nodes lie where the mass is: what they miss is a part of little mass.
+    Nodes lie where the mass is: a part that they miss has little mass.
     """
     nodes, weights = _gauss(_ORDER)
     levels = panels.first[:, None] + (panels.last - panels.first)[:, None] * nodes
     upper, values = panels.upper, np.empty_like(levels)
     values[~upper], values[upper] = distribution.ppf(levels[~upper]), distribution.isf(levels[upper])
     low, high = panels.start[:, None], panels.end[:, None]
-    # Quantiles are rounded, and may fail: what is unknown counts as far as it can be, and leaks more.
+    # Quantiles are rounded, and may fail: an unknown one counts as far away as possible, which leaks more.
     to_upper = high - np.clip(np.nan_to_num(values, nan=-np.inf), low, high)
     to_lower = np.clip(np.nan_to_num(values, nan=np.inf), low, high) - low
     return np.stack([np.exp(-rate * to_upper) @ weights, np.exp(-rate * to_lower) @ weights])
 
 
 def _over_tails(distribution: Any, rate: float, panels: _Panels, order: int) -> FloatArray:
-    """The same by parts, as 1 less an integral over x of rate exp(-rate distance) P(that side of x).
+    """Return the same means by parts: 1 less an integral over x of rate exp(-rate distance) P(side of x).
 
-    Nodes lie all over the panel: what they miss is a part of little length.
+    Nodes lie all over the panel: a part that they miss is short.
     """
     nodes, weights = _gauss(order)
     length = panels.end - panels.start
@@ -645,7 +649,7 @@ def _over_tails(distribution: Any, rate: float, panels: _Panels, order: int) -> 
 
 @functools.cache
 def _gauss(order: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of Gauss' rule on (0, 1)."""
+    """Return nodes and weights of Gauss' rule on (0, 1)."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     return (nodes + 1) / 2, weights / 2
 
@@ -660,11 +664,11 @@ _MOST_VALUES = 10**6  # of a discrete prior: a table of 8 MB
 
 
 def pointwise_maximal_leakage(channel: ArrayLike, prior: ArrayLike) -> FloatArray:
-    """Return what every output of a finite channel leaks about its input.
+    """Return the leakage of every output of a finite channel about its input.
 
-    The leakage of y is ``log max_x P(y | x) / P(y)`` over the inputs x of positive probability: y raises the
-    best success probability of any guess about any function of x, random ones included, by at most the factor
-    e to this.
+    The leakage of y is ``log max_x P(y | x) / P(y)`` over the inputs x of positive probability. Consider the
+    best guess about any function of x, even a random one. Its success probability grows by at most the factor
+    e^leakage when y is seen.
 
     Parameters
     ----------
@@ -681,7 +685,7 @@ def pointwise_maximal_leakage(channel: ArrayLike, prior: ArrayLike) -> FloatArra
     Raises
     ------
     TypeError, ValueError
-        Another shape, a negative or infinite entry, or a sum that is not 1 within 1e-9.
+        A shape is wrong, an entry is negative or infinite, or a sum is not 1 within 1e-9.
 
     See Also
     --------
@@ -690,7 +694,7 @@ def pointwise_maximal_leakage(channel: ArrayLike, prior: ArrayLike) -> FloatArra
 
     Notes
     -----
-    **Privacy**: a function of public things alone. It holds for adversaries with this prior; under another
+    **Privacy**: a function of public things alone. It holds for adversaries with this prior. For another
     prior see `PrivacyGuarantee.under_prior`.
 
     Proof: :doc:`/proofs/leakage`.
@@ -708,7 +712,7 @@ def pointwise_maximal_leakage(channel: ArrayLike, prior: ArrayLike) -> FloatArra
     """
     rows, probabilities = on_support(channel, prior)
     largest = rows.max(axis=0)
-    # Relative to the largest: what is summed cannot underflow.
+    # Relative to the largest, so that the terms cannot underflow.
     relative = rows / np.where(largest > 0, largest, 1.0)
     leakage = minus_log(probabilities @ relative, probabilities @ (1 - relative))
     return np.where(largest > 0, leakage, np.nan)
@@ -727,11 +731,11 @@ def pml_guarantee(
         Probabilities of the inputs; sums to 1.
     kind : {"almost_sure", "envelope", "average"}, default="almost_sure"
         "almost_sure": the largest leakage of an output of positive probability. "envelope": the smallest eps
-        such that after any post-processing of the output, the leakage exceeds eps with probability delta at
-        most. "average": the maximal leakage, ``log sum_y max_x P(y | x)`` over the possible x: the logarithm
-        of the mean of e to the leakage.
+        such that after any post-processing of the output, the leakage exceeds eps with a probability of at
+        most delta. "average": the maximal leakage, ``log sum_y max_x P(y | x)`` over the possible x. It is
+        the logarithm of the mean of e^leakage.
     delta : float, Fraction or None, default=None
-        In (0, 1), for "envelope" alone.
+        In (0, 1): required for "envelope", and not accepted otherwise.
 
     Returns
     -------
@@ -741,20 +745,21 @@ def pml_guarantee(
     Raises
     ------
     TypeError, ValueError
-        As `pointwise_maximal_leakage`; or an unknown kind ("tail" among them: the smallest eps with
-        P(leakage > eps) <= delta does not survive post-processing), or a delta that is missing, out of range
-        or not asked for.
+        As `pointwise_maximal_leakage`. Also for an unknown kind, and for a delta that is missing, out of
+        range or not needed. "tail" is no kind: the smallest eps with P(leakage > eps) <= delta does not
+        survive post-processing.
 
     Notes
     -----
     "almost_sure" is closed under post-processing: the leakage of merged outputs is at most the largest of
-    theirs. "envelope" is the closure of the tail. Proof that it is computed: let t = e^eps and give every
-    output z of a post-processing that leaks more than eps to an x with P(z | x) > t P(z). With w_x(y) the sum
-    of P(z | y) over the z of x, sum_x w_x(y) <= 1, and ``sum_y w_x(y) (P(y | x) - t P(y)) >= 0`` for every x,
-    and the bad mass is ``sum w_x(y) P(y)``: at most the value V(t) of that linear programme. Conversely, a
-    feasible w for a larger t is a post-processing whose bad mass at eps is its value. So the smallest eps is
-    the infimum of those with V <= delta, found by bisection; what is returned is proven by a solution of the
-    dual programme, whatever the solver's tolerances.
+    their leakages. "envelope" is the closure of the tail. Proof of its computation: let t = e^eps. Assign
+    every output z of a post-processing that leaks more than eps to an x with P(z | x) > t P(z). Let w_x(y) be
+    the sum of P(z | y) over the z of x. Then sum_x w_x(y) <= 1, and
+    ``sum_y w_x(y) (P(y | x) - t P(y)) >= 0`` for every x. The bad mass is ``sum w_x(y) P(y)``, which is at
+    most the value V(t) of that linear programme. Conversely, a feasible w for a larger t is a post-processing
+    whose bad mass at eps is its value. So the smallest eps is the infimum of those with V <= delta. It is
+    found by bisection. A solution of the dual programme proves the returned value, whatever the solver's
+    tolerances.
 
     **Privacy**: a function of public things alone. The numbers do not add up over releases about one secret:
     see `joint_channel`.
@@ -800,7 +805,7 @@ def maximal_leakage(channel: ArrayLike, prior: ArrayLike | None = None) -> float
     channel : array-like of shape (n_inputs, n_outputs)
         P(y | x); every row sums to 1.
     prior : array-like of shape (n_inputs,), default=None
-        Probabilities of the inputs, of which only it matters which are positive. None: all of them.
+        Probabilities of the inputs. It only matters which of them are positive. None: all are.
 
     Returns
     -------
@@ -823,12 +828,12 @@ def maximal_leakage(channel: ArrayLike, prior: ArrayLike | None = None) -> float
     0.47
     """
     rows = check_channel(channel) if prior is None else on_support(channel, prior)[0]
-    # Rows sum to 1: what the others add to the first keeps the digits of a leakage near 0.
+    # Rows sum to 1. Differences to the first row keep the digits of a leakage near 0.
     return float(np.log1p((rows - rows[0]).max(axis=0).sum()))
 
 
 def max_information(prior: ArrayLike) -> float:
-    """Return what any release can leak about a secret with this prior at most: ``log 1 / p_min``.
+    """Return the most that any release can leak about a secret with this prior: ``log 1 / p_min``.
 
     Parameters
     ----------
@@ -838,12 +843,12 @@ def max_information(prior: ArrayLike) -> float:
     Returns
     -------
     eps : float
-        In nats: the pointwise maximal leakage of telling the secret.
+        In nats: the pointwise maximal leakage if the secret itself is released.
 
     Raises
     ------
     TypeError, ValueError
-        The prior does not sum to 1, or is not one of finite probabilities.
+        The prior does not sum to 1, or holds something other than finite probabilities.
 
     Notes
     -----
@@ -860,13 +865,13 @@ def max_information(prior: ArrayLike) -> float:
 
 
 def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
-    """Return the pointwise maximal leakage that local differential privacy allows at most.
+    """Return the largest pointwise maximal leakage that local differential privacy allows.
 
     Parameters
     ----------
     epsilon : float or Fraction
-        Of local differential privacy, at least 0; may be infinite. For several reports about one secret,
-        drawn independently given it: the sum of their epsilons.
+        Epsilon of local differential privacy, at least 0; may be infinite. For several reports about one
+        secret, drawn independently given the secret: the sum of their epsilons.
     p_min : float or Fraction
         Smallest positive probability of the prior, in (0, 1].
 
@@ -883,10 +888,10 @@ def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
 
     Notes
     -----
-    Proof: let x attain the largest P(y | x) = a. Then P(y) >= p(x) a + (1 - p(x)) a e^-epsilon, which is
-    least for p(x) = p_min; if no other x is possible, p_min = 1.
+    Proof: let x attain the largest P(y | x) = a. Then P(y) >= p(x) a + (1 - p(x)) a e^-epsilon. This is least
+    for p(x) = p_min. If no other x is possible, p_min = 1.
 
-    **Privacy**: a bound for every mechanism of that epsilon, and every prior of that smallest probability.
+    **Privacy**: a bound for every mechanism of that epsilon and every prior with that smallest probability.
 
     Proof: :doc:`/proofs/leakage`.
 
@@ -902,7 +907,7 @@ def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
     least = check_share(p_min, "p_min")
     others = float(1 - least)
     mean = float(least) + others * math.exp(-nats)
-    # Both underflow for probabilities below all floats; epsilon is a bound too.
+    # Both terms underflow for probabilities below all floats. Epsilon itself is a bound too.
     return float(minus_log(mean, -others * math.expm1(-nats))) if mean else nats
 
 
@@ -912,36 +917,36 @@ def pml_laplace(scale: float | Fraction, prior: Any) -> float:
     Parameters
     ----------
     scale : float or Fraction
-        Of the noise, above 0, in the units of the number; its variance is ``2 scale^2``.
+        Scale of the noise, above 0, in the units of the number. The variance of the noise is ``2 scale^2``.
     prior : tuple or frozen distribution of scipy.stats
-        Of the number X: ``(values, probabilities)``, two arrays of one length; ``(lower, upper)``, two
-        numbers: uniform in between; or a frozen distribution, continuous, or discrete on at most 10^6
-        integers.
+        Distribution of the number X. ``(values, probabilities)``: two arrays of one length.
+        ``(lower, upper)``: two numbers, X is uniform between them. A frozen distribution may be continuous,
+        or discrete on at most 10^6 integers.
 
     Returns
     -------
     eps : float
-        In nats. Exact for values and for the uniform prior; for another continuous one at most 1e-9 above
-        the truth (relative to it, where it exceeds 1), for a scale of at least about 10^-4 of the support;
-        infinite for an unbounded support.
+        In nats. Exact for values and for the uniform prior. For another continuous prior it is at most 1e-9
+        above the truth (relative to it, if it exceeds 1). This needs a scale of at least about 10^-4 of the
+        support. Infinite for an unbounded support.
 
     Raises
     ------
     TypeError, ValueError
-        The prior is none of these, does not sum to 1, or the scale is not positive, or so small that floats
+        The prior is none of these or does not sum to 1. The scale is not positive, or so small that floats
         cannot hold 1 / scale.
 
     Notes
     -----
     The leakage of y is ``-log E exp((|y - a| - |y - X|) / scale)`` for the possible value a nearest to y.
-    ``|y - X| <= |y - a| + |a - X|``, with equality at y = a, so the largest is that of
+    ``|y - X| <= |y - a| + |a - X|``, with equality at y = a. So the largest leakage is the largest
     ``-log E exp(-|X - a| / scale)`` over the possible a. For a log-concave density it is at an end of the
-    support; nothing of the kind is assumed here: for Beta(.2, .2) it is inside, and the ends alone would give
-    less than half of it. All a are searched, with a bound on what lies between those tried. In a gap of the
-    density, where X cannot be, they are searched too: an upper bound then.
+    support. This function does not assume that. For Beta(0.2, 0.2) the largest is inside, and the ends alone
+    would give less than half of it. The search covers all a, with a bound on the values between those tried.
+    It includes gaps of the density, in which X cannot be: then the result is an upper bound.
 
-    **Privacy**: for noise that is exactly Laplace; on a grid (`DiscreteLaplaceMechanism`) it is the same for
-    values on the grid.
+    **Privacy**: for noise that is exactly Laplace. Noise on a grid (`DiscreteLaplaceMechanism`) leaks the
+    same about values on the grid.
 
     Proof: :doc:`/proofs/leakage`.
 
@@ -977,17 +982,17 @@ def pml_laplace(scale: float | Fraction, prior: Any) -> float:
 
 
 def prior_ratio(counts: ArrayLike, confidence: float | Fraction) -> float:
-    """Return how much less than estimated a prior may be, anywhere, with a given confidence.
+    """Return a ratio that bounds, with a given confidence, how far a prior may be below its estimate.
 
-    With n independent draws from an unknown prior P', of which ``counts[x]`` were x, let P be the observed
-    frequencies. With this confidence P'(x) >= rho P(x) for all x; the leakage of P plus ``log 1 / rho`` then
-    bounds the leakage under P' (`PrivacyGuarantee.under_prior`).
+    Given n independent draws from an unknown prior P', of which ``counts[x]`` were x, let P be the observed
+    frequencies. With this confidence P'(x) >= rho P(x) for all x. Then the leakage under P plus
+    ``log 1 / rho`` bounds the leakage under P' (`PrivacyGuarantee.under_prior`).
 
     Parameters
     ----------
     counts : array-like of int of shape (k,)
-        How often every value was seen, all at least 1. P' must be known to have no other value: merge those
-        that were never seen with others, and leave out what is impossible.
+        How often every value was seen, all at least 1. P' must be known to have no other value: merge values
+        that were never seen with others, and leave out impossible ones.
     confidence : float or Fraction
         In (0, 1).
 
@@ -1003,11 +1008,12 @@ def prior_ratio(counts: ArrayLike, confidence: float | Fraction) -> float:
 
     Notes
     -----
-    Each P'(x) exceeds its one-sided Clopper-Pearson bound L(x) at level (1 - confidence) / k but with that
-    probability; so all do but with probability 1 - confidence, whatever the dependence between counts. rho is
-    the least L(x) / P(x).
+    Each P'(x) exceeds its one-sided Clopper-Pearson bound L(x) at level (1 - confidence) / k, except with
+    that probability. So all of them do, except with probability 1 - confidence, whatever the dependence
+    between counts. rho is the least L(x) / P(x).
 
-    **Privacy**: counts of private rows are not public: take them from public rows, or pay for them.
+    **Privacy**: counts of private rows are not public. Take them from public rows, or release them privately
+    from part of the budget.
 
     Proof: :doc:`/proofs/leakage`.
 
@@ -1044,7 +1050,7 @@ def prior_ratio(counts: ArrayLike, confidence: float | Fraction) -> float:
         return 1.0
     total = float(seen.sum())
     least = betaincinv(seen.astype(np.float64), total - seen + 1, error / len(seen))
-    # The inverse is accurate to about 1e-14; rounded down.
+    # The inverse is accurate to about 1e-14. The result is rounded down.
     return float((least * total / seen).min() * (1 - 1e-12))
 
 
@@ -1072,23 +1078,15 @@ def _discrete(distribution: Any, rate: float) -> float:
     return worst_log_mean_of(values, check_prior(distribution.pmf(values)), rate)[0]
 
 
-# What a run of some epsilon leaks about one unit, under one prior or all with a floor.
+# Leakage of a run of some epsilon about one unit, under one prior or all priors with a floor.
 
-_ASSUMED = {
-    "local": "",
-    "replace-one": " (and for whom the units are independent)",
-    "add-remove": " (and for whom the units are independent)",
-    "joint": " (and for whom the units are independent)",
-    "label": " over labels (and for whom the units' labels are independent given the features)",
-}
-# What the replacement of one unit's value costs, in epsilons.
-_STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1, "joint": 1}
+_ASSUMED = {"local": "", "label": " over labels (and the units' labels are independent given the features)"}
 # A player's broadcasts depend on those of others.
-_PLAYERS = " (and for whom the players are independent)"
+_INDEPENDENT = " (and the {} are independent under it)"
 
 
 def leakage_of_run(run: Any, prior: ArrayLike | Fraction) -> dict[str, Any]:
-    """Return the bound for every mechanism of a run's epsilon, and a prior or all priors with this floor.
+    """Return the bound for every mechanism of a run's epsilon, under a prior or all priors with a floor.
 
     Parameters
     ----------
@@ -1098,7 +1096,7 @@ def leakage_of_run(run: Any, prior: ArrayLike | Fraction) -> dict[str, Any]:
     Returns
     -------
     fields : dict
-        Of a `PrivacyGuarantee`: the bound in nats, what leaks, under which prior, and the method.
+        Fields of a `PrivacyGuarantee`: the bound in nats, the release, the prior and the method.
     """
     if isinstance(prior, Fraction) or np.ndim(prior) == 0:
         p_min = check_share(prior, "prior")
@@ -1109,10 +1107,11 @@ def leakage_of_run(run: Any, prior: ArrayLike | Fraction) -> dict[str, Any]:
         p_min = check_share(probabilities[probabilities > 0].min(), "prior")
         known, largest = describe_prior(probabilities), max_information(probabilities)
     bound, method = _bound_of_run(run, p_min, largest)
-    assumed = _PLAYERS if run.unit == "player" else _ASSUMED[run.relation]
-    subject = "your report" if run.relation == "local" else "this release"
     if run.unit == "player":
-        subject = "this run"
+        subject, assumed = "this run", _INDEPENDENT.format("players")
+    else:
+        subject = "your report" if run.relation == "local" else "this release"
+        assumed = _ASSUMED.get(run.relation, _INDEPENDENT.format("units"))
     return {"epsilon": bound, "subject": subject, "prior": known + assumed, "method": method}
 
 
@@ -1121,7 +1120,8 @@ def _bound_of_run(run: Any, p_min: Fraction, largest: float) -> tuple[float, str
         return largest, "log 1 / p_min, the most that the prior allows: the run is not private"
     if run.delta:
         return largest, "log 1 / p_min, the most that the prior allows: delta is above 0"
-    steps = _STEPS[run.relation]
+    # Replacing a unit's value is two steps if the relation adds or removes one.
+    steps = 2 if run.relation == "add-remove" else 1
     epsilon = "epsilon" if steps == 1 else f"{steps} epsilon"
     bound = pml_from_ldp(steps * run.epsilon, p_min)
     return min(bound, largest), f"every mechanism of this epsilon: c({epsilon}, p_min)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact amounts of privacy: their sums, and their text for storage and for people."""
+"""Exact amounts of privacy: their sums, and their texts for files and for people."""
 
 import math
 import re
@@ -16,37 +16,37 @@ _HEXADECIMAL = re.compile(r"([0-9a-f]+)/([0-9a-f]+)")
 
 
 def to_text(amount: Fraction) -> str:
-    """Write one amount as 'numerator/denominator'."""
+    """Return one amount as 'numerator/denominator'."""
     return f"{amount.numerator}/{amount.denominator}"
 
 
 def from_text(text: Any) -> Fraction:
-    """Read `to_text` back; anything else is a ValueError."""
+    """Return the amount that `to_text` wrote; anything else is a ValueError."""
     return _parse(text, _DECIMAL, 10)
 
 
 def to_hex(amount: Fraction) -> str:
-    """Write a sum as text; older files hold sums of more decimal digits than Python agrees to read."""
+    """Return a sum as text; older files hold sums of more decimal digits than Python reads."""
     return f"{amount.numerator:x}/{amount.denominator:x}"
 
 
 def from_hex(text: Any) -> Fraction:
-    """Read `to_hex` back; anything else is a ValueError."""
+    """Return the sum that `to_hex` wrote; anything else is a ValueError."""
     return _parse(text, _HEXADECIMAL, 16)
 
 
 def from_signed_text(text: Any) -> Fraction:
-    """Read what ``str`` makes of a Fraction; anything else is a ValueError."""
+    """Return the Fraction of which a text is the ``str``; anything else is a ValueError."""
     sign, digits = (-1, text[1:]) if isinstance(text, str) and text.startswith("-") else (1, text)
     whole = isinstance(digits, str) and "/" not in digits
     return sign * from_text(f"{digits}/1" if whole else digits)
 
 
 def show(amount: Fraction | float, *, down: bool = False) -> str:
-    """Print an amount to six significant digits, rounded up: no more is spent than what is printed.
+    """Return an amount to six significant digits, rounded up: the printed amount is never below the true one.
 
-    With `down`, for what is left and for noise: there is no less than what is printed. A number that people
-    typed as a float is printed as they typed it: 0.1, and not 0.100001.
+    With `down` it is rounded down, for a remaining budget and for noise. A number that a user typed as a
+    float is printed as it was typed: 0.1, and not 0.100001.
     """
     text = f"{float(amount):.6g}"
     if not math.isfinite(amount):
@@ -59,7 +59,7 @@ def show(amount: Fraction | float, *, down: bool = False) -> str:
 
 
 def show_pair(epsilon: Fraction | float, delta: Fraction | float, *, down: bool = False) -> str:
-    """Print epsilon and delta as `show` does."""
+    """Return epsilon and delta as `show` writes them."""
     return f"epsilon = {show(epsilon, down=down)}, delta = {show(delta, down=down)}"
 
 
@@ -74,7 +74,7 @@ class Spent(NamedTuple):
 
 
 class Remaining(NamedTuple):
-    """Exactly what a ceiling leaves, infinities without one; printed to six digits, rounded down."""
+    """The exact remaining budget, infinite without a ceiling; printed to six digits, rounded down."""
 
     epsilon: Fraction | float
     delta: Fraction | float
@@ -84,7 +84,7 @@ class Remaining(NamedTuple):
 
 
 class ReadableAmounts:
-    """Mixin of dataclasses: exact amounts are printed as numbers of six digits; their fields hold them."""
+    """Mixin of dataclasses: the repr shows six digits of exact amounts; the fields hold the exact amounts."""
 
     def __repr__(self) -> str:
         shown = []
@@ -96,7 +96,7 @@ class ReadableAmounts:
 
 
 def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:
-    # Python reads no more decimal digits, and a fraction of more takes long to reduce.
+    # Python reads no more decimal digits, and a longer fraction takes long to reduce.
     short = isinstance(text, str) and (base == 16 or len(text) <= _LONGEST)
     match = pattern.fullmatch(text) if short else None
     if match is None or not int(match[2], base):
@@ -104,36 +104,37 @@ def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:
     return Fraction(int(match[1], base), int(match[2], base))
 
 
-# A sum of fractions that is exact while its denominator is short, and rounded up beyond.
+# A sum of fractions that is exact while its denominator is short, and rounded up otherwise.
 
-# Bits of the exact part's denominator. A float's has at most 1,074, so that floats, decimals of up to 200
-# digits beside them and hundreds of common fractions are exact.
+# Bits of the exact part's denominator. A float's denominator has at most 1,074 bits. So floats, decimals of
+# up to 200 digits and hundreds of common fractions are added exactly.
 EXACT_BITS = 2048
 # A million units are less than 2**-100 of the smallest float above 0, 2**-1074: no budget is lost to
 # rounding.
 GRID_BITS = 1200
-# Digits of a sum: exact amounts up to 2**1000 of the longest denominator, a numerator of units likewise, and
-# as much again for their number.
+# Digits of a sum: exact amounts up to 2**1000 with the longest denominator, the same for the units, and as
+# much again for their number.
 _LONGEST_SUM = 2 * (2 * EXACT_BITS + GRID_BITS + 2 * 1000) // 4
 
 
 @dataclass(frozen=True)
 class RunningSum:
-    """Sum of amounts: an exact part, and a number of units of 2**-GRID_BITS for what was rounded up.
+    """Sum of amounts: an exact part, and a number of units of 2**-GRID_BITS for amounts that were rounded up.
 
-    **Why.** The denominator of an exact sum is the least common multiple of its terms': with n distinct
-    primes it has n times their digits, so that n charges cost O(n**2). Here each of them costs the same.
+    **Why.** The denominator of an exact sum is the least common multiple of the terms' denominators. With n
+    distinct primes it has n times their digits, so that n charges cost O(n**2). Here each charge costs the
+    same.
 
-    **Claim.** ``upper`` is never below the exact sum of the amounts added, equals it while ``rounded`` is 0,
-    and is above it by less than k / 2**GRID_BITS, where k counts the amounts that were rounded.
+    **Claim.** ``upper`` is never below the exact sum of the added amounts, and equals it while ``rounded`` is
+    0. It is above it by less than k / 2**GRID_BITS, where k is the number of rounded amounts.
 
-    **Proof.** By induction over `plus`. A term is added to ``exact``, which changes the difference by
-    nothing, or its ceiling on the grid is added to ``rounded``, which adds to the difference at least 0 and
-    less than one unit.
+    **Proof.** By induction over `plus`. Either a term is added to ``exact``, which does not change the
+    difference. Or its ceiling on the grid is added to ``rounded``, which adds at least 0 and less than one
+    unit to the difference.
 
-    So a ledger that compares ``upper`` with its ceiling never passes the ceiling, and refuses a charge that
-    an exact sum would grant only where less than k / 2**GRID_BITS is left: after a million charges less than
-    2**-1180, while the smallest ceiling that a float can name is 2**-1074.
+    So a ledger that compares ``upper`` with its ceiling never exceeds the ceiling. It refuses a charge that
+    an exact sum would grant only if less than k / 2**GRID_BITS is left. After a million charges this is less
+    than 2**-1180, while the smallest ceiling that a float can hold is 2**-1074.
     """
 
     exact: Fraction = Fraction(0)
@@ -145,7 +146,7 @@ class RunningSum:
         return self.exact + Fraction(self.rounded, 1 << GRID_BITS) if self.rounded else self.exact
 
     def plus(self, amount: Fraction) -> "RunningSum":
-        """Return the sum with one amount more."""
+        """Return the sum with one more amount."""
         if not amount:
             return self
         ours, theirs = self.exact.denominator, amount.denominator
@@ -165,12 +166,12 @@ def upper_sum(amounts: Iterable[Fraction]) -> Fraction:
 
 
 def running_sum_to_text(total: RunningSum) -> str:
-    """Write a sum as 'numerator/denominator+units' in hexadecimal digits."""
+    """Return a sum as 'numerator/denominator+units' in hexadecimal digits."""
     return f"{to_hex(total.exact)}+{total.rounded:x}"
 
 
 def running_sum_from_text(text: Any) -> RunningSum:
-    """Read `running_sum_to_text` back; anything else is a ValueError."""
+    """Return the sum that `running_sum_to_text` wrote; anything else is a ValueError."""
     if not isinstance(text, str) or len(text) > _LONGEST_SUM:
         raise ValueError("not an amount")
     exact, _, units = text.partition("+")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Privacy report of a pipeline, with the claim for the whole, and the privacy section of a model card."""
+"""Privacy report of a whole pipeline, and the privacy section of a model card."""
 
 import math
 from collections.abc import Mapping
@@ -24,21 +24,22 @@ _KIND = "skprivate.privacy_report"
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """What one fitted object inside a pipeline or a search did with the private rows.
+    """How one fitted object inside a pipeline or a search used the private rows.
 
     Attributes
     ----------
     path : str
-        Where it stands: step names joined by " > ".
+        Path of the object: step names joined by " > ".
     estimator : str
-        Its class.
+        Name of its class.
     status : {"covered", "covered before", "stateless", "public", "uncovered"}
-        It drew calibrated noise; it is a parameter that was charged separately, estimated bounds say; it
-        learns nothing from rows; its user declared it public; or it read rows without paying.
+        "covered": it drew calibrated noise. "covered before": it is a parameter that was charged separately,
+        such as estimated bounds. "stateless": it learns nothing from rows. "public": its user declared it
+        public. "uncovered": it read private rows outside the budget.
     reason : str
-        Why, in words.
+        Reason for the status, in words.
     spent : PrivacySpent or None
-        What it spent, where status is "covered" or "covered before".
+        Its statement, if status is "covered" or "covered before".
 
     Examples
     --------
@@ -59,7 +60,7 @@ class StepReport:
 
     @classmethod
     def from_dict(cls, step: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back."""
+        """Return the record that `to_dict` wrote."""
         spent = None if step["spent"] is None else PrivacySpent.from_dict(step["spent"])
         return cls(**{**step, "spent": spent})
 
@@ -89,24 +90,24 @@ class PrivacyReport(Labelled):
 
     @property
     def uncovered(self) -> tuple[StepReport, ...]:
-        """The steps that read private rows without paying."""
+        """Steps that read private rows outside the budget."""
         return tuple(step for step in self.steps if step.status == "uncovered")
 
     @property
     def covered(self) -> tuple[PrivacySpent, ...]:
-        """What the steps that drew noise spent, and what was charged for their bounds."""
+        """Statements of the steps that drew noise, and of estimated bounds."""
         return tuple(step.spent for step in self.steps if step.spent is not None)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the whole is not private; empty if it is."""
+        """Reasons why the whole object is not private; empty if it is private."""
         exposed = [step for step in self.steps if step.spent is None or not step.spent.private]
         found = tuple(str(step) for step in exposed if step.status not in ("stateless", "public"))
         return found or (() if self.private else ("no step drew noise",))
 
     @property
     def claim(self) -> Claim:
-        """ "dp" if every step that read rows is covered and private, else "not-private"."""
+        """ "dp" if every step that read rows is covered and private, otherwise "not-private"."""
         covered = bool(self.covered) and not self.uncovered and all(spent.private for spent in self.covered)
         return "dp" if covered else "not-private"
 
@@ -117,7 +118,7 @@ class PrivacyReport(Labelled):
 
     @property
     def epsilon(self) -> Fraction | float:
-        """Sum of what the steps spent, whatever they protect; `effective_epsilon` is what holds."""
+        """Sum of the steps' epsilons, whatever they protect; `effective_epsilon` is the one that holds."""
         return sum((spent.epsilon for spent in self.covered), Fraction(0))
 
     @property
@@ -129,30 +130,30 @@ class PrivacyReport(Labelled):
     def effective_epsilon(self) -> float:
         """The epsilon that holds for the whole object.
 
-        Infinite when it is not private, and where the steps differ in relation or unit so that no sum means
-        anything; see `compose`.
+        Infinite if the object is not private, and if its steps differ in relation or unit, so that a sum has
+        no meaning; see `compose`.
         """
         return float(compose(self.covered).epsilon) if self.private else math.inf
 
     def headline(self) -> str:
-        """Return the claim, and what was spent for it, in one line."""
+        """Return the claim and the spent budget in one line."""
         head = f"claim: {self.claim}"
         if not self.private:
             return head
         part = compose(self.covered).parts[0]
         if not part.holds:
-            return f"{head}, of each step by itself: they differ in relation or unit, and do not add up"
+            return f"{head}, of each step by itself: steps of different relation or unit do not add up"
         head += f", epsilon = {show(part.epsilon)}, relation: {part.relation}"
         return head + (f", delta = {show(part.delta)}" if part.delta else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement that machines read, of plain values that `json` writes.
+        """Return the machine-readable statement, with plain values that `json` writes.
 
         Returns
         -------
         statement : dict
-            As `statement_schema` describes it. ``guarantee`` is None if the whole is not private, and if
-            the steps differ in relation or unit: their amounts do not add up.
+            In the form of `statement_schema`. ``guarantee`` is None if the whole object is not private, and
+            if the steps differ in relation or unit, because their amounts do not add up.
         """
         kinds = {(spent.relation, spent.unit) for spent in self.covered}
         charged = {"epsilon": encode_amount(self.epsilon), "delta": encode_amount(self.delta)}
@@ -169,12 +170,12 @@ class PrivacyReport(Labelled):
 
     @classmethod
     def from_dict(cls, statement: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back.
+        """Return the report that `to_dict` wrote.
 
         Parameters
         ----------
         statement : mapping
-            What `to_dict` returned, possibly through JSON.
+            Output of `to_dict`, possibly through JSON.
 
         Returns
         -------
@@ -183,7 +184,7 @@ class PrivacyReport(Labelled):
         Raises
         ------
         ValueError
-            If it is no such statement, is of another version, has too much or too little, or contradicts
+            It is not such a statement, is of another version, has missing or unknown parts, or contradicts
             itself.
         """
         check_kind(statement, _KIND)
@@ -193,12 +194,12 @@ class PrivacyReport(Labelled):
         return report
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
-        """Return the whole as an entry of the public registry of differential privacy deployments.
+        """Return the whole object as an entry of the public registry of differential privacy deployments.
 
         Parameters
         ----------
         **who_and_why : str
-            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+            Fields that the software cannot know; see `RegistryEntry`. Missing fields are printed as TODO.
 
         Returns
         -------
@@ -208,7 +209,7 @@ class PrivacyReport(Labelled):
         Raises
         ------
         TypeError
-            A keyword is not a field of the registry, or is one that the run itself states.
+            A keyword is not a field of the registry, or the run itself states it.
         ValueError
             A text is empty.
         """
@@ -221,19 +222,19 @@ class PrivacyReport(Labelled):
         return words.describe_report(self.to_dict(), self.headline())
 
 
-# The section of a model card, for a statement or for the fitted estimator that holds it.
+# The privacy section of a model card, for a statement or for the fitted estimator that holds it.
 
 Card = TypeVar("Card")
 
 
 def privacy_section(statement: Any) -> str:
-    """Return the text of a model card's section on privacy, in Markdown.
+    """Return the privacy section of a model card, in Markdown.
 
     Parameters
     ----------
     statement : PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee, or fitted estimator
-        Of an estimator, its ``privacy_spent_`` or ``disclosure_risk_``. For a pipeline or a search, give
-        ``skprivate.privacy_report(estimator)``: what its other steps read belongs to the claim.
+        For an estimator, the section shows its ``privacy_spent_`` or ``disclosure_risk_``. For a pipeline or
+        a search, pass ``skprivate.privacy_report(estimator)``, because its other steps belong to the claim.
 
     Returns
     -------
@@ -243,16 +244,16 @@ def privacy_section(statement: Any) -> str:
     Raises
     ------
     TypeError
-        There is no statement in it, or its class does not stand for one, as a subclass that does not declare
-        itself.
+        The object holds no statement, or its class does not vouch for the statement, such as a subclass that
+        does not declare itself.
 
     See Also
     --------
-    add_privacy_section : Put it into a card of skops.
+    add_privacy_section : Adds it to a card of skops.
 
     Notes
     -----
-    **Privacy**: it shows what the statement holds and nothing else of the estimator.
+    **Privacy**: it shows the statement and nothing else of the estimator.
 
     Examples
     --------
@@ -279,21 +280,21 @@ def add_privacy_section(card: Card, statement: Any = None, *, title: str = "Priv
     Parameters
     ----------
     card : skops.card.Card
-        It is changed.
+        The card, which is changed in place.
     statement : statement or fitted estimator, default=None
-        As `privacy_section` takes it. None: the card's model.
+        As in `privacy_section`. None: the card's model.
     title : str, default="Privacy"
         Title of the section.
 
     Returns
     -------
     card : skops.card.Card
-        The same one.
+        The same card.
 
     Raises
     ------
     TypeError
-        That is no card, or there is no statement.
+        ``card`` is not a card, or there is no statement.
 
     Examples
     --------
@@ -317,14 +318,14 @@ def add_privacy_section(card: Card, statement: Any = None, *, title: str = "Priv
 
 def _statements_in(statement: Any) -> tuple[Any, ...]:
     kinds = (PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee)
-    # Its own attributes only: one that a wrapper borrows from its inside would describe a part.
+    # Own attributes only: an attribute that a wrapper takes from its inner estimator describes only a part.
     learnt = getattr(statement, "__dict__", {})
     found = learnt.get("privacy_spent_", learnt.get("disclosure_risk_", statement))
     doubt = None if found is statement else reason_against(statement, "PrivateEstimatorMixin")
     if doubt is not None:
         raise TypeError(
             f"The class {type(statement).__name__} {doubt}. Pass skprivate.privacy_report(estimator), which "
-            "says so."
+            "reports that."
         )
     found = found if isinstance(found, tuple) else (found,)
     if not found or not all(isinstance(item, kinds) for item in found):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An estimator with the data sets on which it is audited: its declared domain, and neighbours in it.
 
-A statistic that moves by much when one row changes does so somewhere: a median where half of the rows lie at
-either end of the domain, a quantile, a majority or a number of distinct values elsewhere on the way.
+A statistic may change by much when one row changes, but only on certain data sets. A median does so if half
+of the rows are at either end of the domain. A quantile, a majority or a number of distinct values does so on
+other data sets between the two ends. The chains of neighbours pass through all of these.
 """
 
 import contextlib
@@ -45,7 +46,7 @@ def n_rows(X: Any) -> int:
 
 
 def n_rows_of(data: Any) -> int | None:
-    """Return the number of rows of a data set; None of arguments of ``fit`` without rows."""
+    """Return the number of rows of a data set; None for arguments of ``fit`` without rows."""
     return n_rows(data["X"]) if isinstance(data, dict) and "X" in data else None
 
 
@@ -60,7 +61,7 @@ def unit_of(rows: Arguments) -> NDArray[np.intp]:
 
 
 def private_rows(rows: Arguments) -> NDArray[np.bool_]:
-    """Return which rows are private: all that are not marked public."""
+    """Return a mask of the private rows: all rows that are not marked public."""
     public = rows.get("is_public")
     return np.ones(n_rows(rows["X"]), dtype=bool) if public is None else ~np.asarray(public, dtype=bool)
 
@@ -87,7 +88,7 @@ def take_rows(rows: Arguments, keep: NDArray[np.bool_]) -> Arguments:
 
 
 def is_column(value: Any, rows: Arguments) -> bool:
-    """Whether an argument has one entry a row."""
+    """Return whether an argument has one entry per row."""
     return np.ndim(value) > 0 and len(value) == len(rows["X"])
 
 
@@ -97,7 +98,7 @@ def with_unit(rows: Arguments, **values: Any) -> Arguments:
 
 
 def with_values(rows: Arguments, where: NDArray[Any], **values: Any) -> Arguments:
-    """Return the data set with other values in some rows; None leaves an argument as it is."""
+    """Return the data set with other values in some rows; None leaves an argument unchanged."""
     changed = dict(rows)
     for name, value in values.items():
         if value is None or rows.get(name) is None:
@@ -113,20 +114,20 @@ def with_values(rows: Arguments, where: NDArray[Any], **values: Any) -> Argument
 
 # The domain that an estimator declares, rows within it, and targets at its ends.
 
-# Two levels of a tree have six rows a leaf, and a fit takes milliseconds.
+# Set by hand: a tree of two levels has six rows per leaf, and a fit takes milliseconds.
 _ROWS = 24
-# One row in so many lacks a cell.
+# Every fifth row lacks a cell; set by hand.
 _LACKING = 5
-# Beyond every bound; sums of some of them are still finite.
+# A number beyond every bound; sums of some of them are still finite.
 FAR = 1e300
-# After what a lifetime came, and until when it had come.
+# Time after which, and time until which, a lifetime has ended, by kind of observation.
 _ENDS: dict[str, Callable[[float], tuple[float, float]]] = {
     "exact": lambda time: (time, time),
     "right": lambda time: (time, np.inf),
     "left": lambda time: (0.0, time),
     "interval": lambda time: (time / 2, time),
 }
-# A label that nobody declares.
+# A label that no case declares.
 _STRANGE = {"U": "zzz-undeclared", "i": 987654, "u": 987654, "f": 987654.5, "b": True}
 
 
@@ -137,13 +138,13 @@ def declared(estimator: Any, name: str) -> Any:
 
 
 def columns_of(estimator: Any) -> TableDomain | None:
-    """Return the declared columns of an estimator, of a step of it or of what it searches."""
+    """Return the declared columns of an estimator, of one of its steps or of its candidates."""
     known = estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ()
     return next((value for value in known if isinstance(value, TableDomain)), None)
 
 
 def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> Arguments:
-    """Return random rows within the declared domain, some of which lack a cell where columns are declared."""
+    """Return random rows within the declared domain; if columns are declared, some rows lack a cell."""
     rng = np.random.default_rng(seed)
     width = n_columns(estimator, width)
     shares = rng.random((n, width))
@@ -161,7 +162,7 @@ def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> 
 
 
 def n_columns(estimator: Any, n_features: int) -> int:
-    """Return the number of columns of X: as declared, or as many as there are."""
+    """Return the number of columns of X: as declared, otherwise `n_features`."""
     columns = columns_of(estimator)
     if columns is not None:
         return len(columns.names)
@@ -176,10 +177,10 @@ def bounds_of(estimator: Any) -> Any:
 
 
 def rows_at(estimator: Any, shares: NDArray[np.float64]) -> NDArray[Any]:
-    """Return rows of the declared domain: 0 is the lower end of a column, 1 the upper one.
+    """Return rows of the declared domain: share 0 is the lower end of a column, share 1 the upper end.
 
-    Rows are of float64, or of cells as a table has them where columns of other kinds are declared; levels are
-    spread evenly. NaN is a missing cell, and the lower end where none is declared.
+    Rows are float64. If columns of other kinds are declared, they are cells as in a table, with evenly spread
+    levels. NaN is a missing cell, or the lower end if missing cells are not declared.
     """
     columns, (n, width) = columns_of(estimator), np.shape(shares)
     if columns is None:
@@ -200,7 +201,7 @@ def rows_at(estimator: Any, shares: NDArray[np.float64]) -> NDArray[Any]:
 
 
 def _cells(columns: TableDomain, encoded: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return encoded rows as cells, without those that are missing where that is declared."""
+    """Return encoded rows as cells; missing cells are left out if they are declared."""
     cells = list(columns.decode(encoded).values())
     numbers = all(values.dtype.kind == "f" for values in cells)
     X = np.empty(missing.shape, dtype=np.float64 if numbers else object)
@@ -211,15 +212,15 @@ def _cells(columns: TableDomain, encoded: NDArray[np.float64], missing: NDArray[
 
 
 def row_at(estimator: Any, n_features: int, share: Any) -> NDArray[Any]:
-    """Return one row of the declared domain, see `rows_at`; the share is one number, or one a column."""
+    """Return one row of the declared domain, see `rows_at`; the share is one number, or one per column."""
     return rows_at(estimator, np.broadcast_to(share, (1, n_columns(estimator, n_features))))[0]
 
 
 def row_of(estimator: Any, n_features: int, value: float) -> NDArray[Any]:
-    """Return a row of one number, whether it lies within the bounds or not.
+    """Return a row with one number in all columns, within the bounds or not.
 
-    Dates are the first or the last ones that there are. A column that takes no number has a missing cell, or
-    its lower end where none is declared.
+    Dates are the first or the last possible date. A column that accepts no number has a missing cell, or its
+    lower end if missing cells are not declared.
     """
     columns = columns_of(estimator)
     if columns is None:
@@ -231,14 +232,14 @@ def row_of(estimator: Any, n_features: int, value: float) -> NDArray[Any]:
         elif column.kind == "date":
             row[k] = datetime.datetime.max if value > 0 else datetime.datetime.min
         elif isinstance(column, StressColumn):
-            # Its distribution is not defined at its zero.
+            # The distribution is not defined at the zero of the transform.
             zero = column.transform.zero
             row[k] = max(value, np.nextafter(zero, np.inf), zero + 1 / FAR)
     return row
 
 
 def numbers_of(estimator: Any, row: NDArray[Any]) -> list[float]:
-    """Return the numbers by which a row could be known again: those of its cells, and their encodings."""
+    """Return the numbers that could identify a row: those of its cells, and their encodings."""
     columns = columns_of(estimator)
     if columns is None:
         return [float(value) for value in row]
@@ -274,7 +275,7 @@ def extreme_targets(estimator: Any, rows: Arguments) -> Iterator[Any]:
 
 
 def targets_at(estimator: Any, rows: Arguments, time: float) -> list[Any]:
-    """Return the number itself; where lifetimes are observed, every declared observation at that time."""
+    """Return the number itself; for lifetimes, every declared kind of observation at that time."""
     names = np.asarray(rows["y"]).dtype.names
     if names is None:
         return [time]
@@ -294,7 +295,7 @@ def strange_label(y: NDArray[Any]) -> Any:
     return _STRANGE.get(y.dtype.kind, _STRANGE["U"])
 
 
-# Data sets that differ in one unit, as far apart as the declared domain allows, and further.
+# Data sets that differ in one unit, as far apart as the declared domain allows, and farther.
 
 
 def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = False) -> Iterator[Arguments]:
@@ -311,7 +312,7 @@ def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = Fals
     for k, corner in enumerate(corners):
         if not targets:
             yield with_unit(rows, X=corner)
-        # Every target meets the first two corners; the others take turns.
+        # Every target is combined with the first two corners; the other corners have one target in turn.
         for target in targets if k < 2 else targets[k % len(targets) :: len(targets)] if targets else []:
             yield with_unit(rows, X=corner, y=target)
 
@@ -331,16 +332,16 @@ def make_unrelated_data_sets(
 # Numbers of units of the smallest data sets: medians, ties and single rows.
 _FEW = (3, 2, 1)
 
-# Rows of a sweep: a prime, so that what holds in one hundredth of a column's range is met in every column.
+# Rows of a sweep: a prime above 100, so that the sweep meets every hundredth of every column's range.
 _VALUES = 127
-_GENERATOR = 3  # of all residues
-# One row of a sweep in so many lacks a cell.
+_GENERATOR = 3  # its powers are all residues of 127 except 0
+# Every third row of a sweep lacks a cell; set by hand.
 _LACKING_IN_SWEEP = 3
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourChain:
-    """Data sets, each of them a neighbour of the one before, and which they are."""
+    """A sequence of data sets, each a neighbour of the one before, and its description."""
 
     description: str
     data_sets: Iterator[Arguments]
@@ -348,14 +349,14 @@ class NeighbourChain:
 
 @dataclass(frozen=True, eq=False)
 class DomainRow:
-    """What a private row may hold: its features, or None for those that it has, and its target."""
+    """Values of a private row: its features, or None for its present ones, and its target."""
 
     X: NDArray[np.float64] | None
     y: Any = None
 
 
 def domain_rows(estimator: Any, rows: Arguments, relation: str) -> list[DomainRow]:
-    """Return rows at the ends of the declared domain, at its middle and at values that the code names."""
+    """Return rows at the ends of the declared domain, at its middle and at constants in the code."""
     width, targets = np.shape(rows["X"])[1], domain_targets(estimator, rows)
     if relation == "label":
         return [DomainRow(None, target) for target in targets]
@@ -371,7 +372,7 @@ def domain_rows(estimator: Any, rows: Arguments, relation: str) -> list[DomainRo
 
 
 def domain_targets(estimator: Any, rows: Arguments) -> list[Any]:
-    """Return the classes, or the ends of the target, with and without an event; [None] without a target."""
+    """Return the classes, or the ends of the target with and without an event; [None] without a target."""
     if rows.get("y") is None:
         return [None]
     if is_classifier(estimator):
@@ -382,7 +383,7 @@ def domain_targets(estimator: Any, rows: Arguments) -> list[Any]:
 
 
 def neighbour_chains(estimator: Any, rows: Arguments, relation: str) -> Iterator[NeighbourChain]:
-    """Yield the chains that a search follows, those that find most first."""
+    """Yield the chains that a search follows, starting with those that find most."""
     domain = domain_rows(estimator, rows, relation)
     first, second = with_all_rows(rows, domain[0]), with_all_rows(rows, domain[1 % len(domain)])
     exchanged = functools.partial(_exchange_units, relation=relation)
@@ -423,9 +424,10 @@ def _chains_of_features(rows: Arguments, domain: list[DomainRow], relation: str)
 
 
 def _wrong_sides(rows: Arguments, domain: list[DomainRow]) -> Iterator[Arguments]:
-    """Yield data sets of which two columns part the targets alike, but for one unit.
+    """Yield data sets in which two columns split the targets equally well, except for one unit.
 
-    It is on the right side of one column, and on the wrong side of the other: scores of splits move most.
+    This unit is on the right side of one column and on the wrong side of the other: then the scores of splits
+    change most.
     """
     first, second, *others = domain
     parted = _with_every_second_unit_of(with_all_rows(rows, first), with_all_rows(rows, second))
@@ -435,7 +437,7 @@ def _wrong_sides(rows: Arguments, domain: list[DomainRow]) -> Iterator[Arguments
 
 
 def _sweep_last_unit(estimator: Any, rows: Arguments, relation: str) -> Iterator[Arguments]:
-    """Yield data sets whose last unit takes values all over the domain, in turns with those at its ends."""
+    """Yield data sets whose last unit is all over the domain, in turn with data sets with it at the ends."""
     unit, domain = units_of(rows)[-1], domain_rows(estimator, rows, relation)
     ends = [with_row(rows, unit, row) for row in domain[:2]]
     if relation == "add-remove":
@@ -446,9 +448,9 @@ def _sweep_last_unit(estimator: Any, rows: Arguments, relation: str) -> Iterator
 
 
 def _row_within(estimator: Any, rows: Arguments, k: int) -> DomainRow:
-    """Return the k-th row of a lattice on the domain, which every column passes in even steps (Korobov).
+    """Return the k-th row of a lattice on the domain with even steps in every column (Korobov).
 
-    Where columns are declared, one cell of every third row is missing.
+    If columns are declared, one cell of every third row is missing.
     """
     width = np.shape(rows["X"])[1]
     shares = np.array(
@@ -468,14 +470,14 @@ def _row_within(estimator: Any, rows: Arguments, k: int) -> DomainRow:
 
 
 def _with_every_second_unit_of(one: Arguments, other: Arguments) -> Arguments:
-    """Return a data set of which every second unit is that of another one."""
+    """Return a data set in which every second unit comes from another data set."""
     for unit in units_of(one)[1::2]:
         one = _with_unit_of(one, other, unit)
     return one
 
 
 def with_all_rows(rows: Arguments, row: DomainRow) -> Arguments:
-    """Return the data set with all private rows alike."""
+    """Return the data set with all private rows equal."""
     private = private_rows(rows)
     if row.X is not None and np.asarray(rows["X"]).dtype.kind in "iub":
         rows = {**rows, "X": np.asarray(rows["X"], dtype=np.float64)}
@@ -483,18 +485,18 @@ def with_all_rows(rows: Arguments, row: DomainRow) -> Arguments:
 
 
 def _with_targets_of(rows: Arguments, *, y: Arguments) -> Arguments:
-    """Return a data set with the targets of another one."""
+    """Return a data set with the targets of another data set."""
     return {**rows, "y": y["y"]} if rows.get("y") is not None else rows
 
 
 def _exchange_units(
     start: Arguments, end: Arguments, relation: str, most: int | None = None
 ) -> Iterator[Arguments]:
-    """Yield the data sets on the way, in which one unit after the other is that of the end."""
+    """Yield the data sets between start and end; one unit after the other is replaced by that of the end."""
     yield start
     for unit in units_of(start)[:most]:
         if relation == "add-remove":
-            # To replace is to remove, and to add.
+            # Replacing a unit removes one and adds another.
             yield without_unit(start, unit)
         start = _with_unit_of(start, end, unit)
         yield start
@@ -519,7 +521,7 @@ def _remove_units(rows: Arguments) -> Iterator[Arguments]:
 
 
 def _remove_rows_of_last_person(rows: Arguments) -> Iterator[Arguments]:
-    """Yield the data set, and those in which one person has fewer rows, one at least."""
+    """Yield the data set, and data sets in which one person has fewer rows, but at least one."""
     yield rows
     for row in units_of(rows)[-1][:-1]:
         yield without_unit(rows, row)
@@ -536,7 +538,7 @@ def _first_units(rows: Arguments, count: int) -> Arguments:
 def with_random_rows(
     domain: list[DomainRow], rows: Arguments, units: list[NDArray[np.intp]], rng: np.random.Generator
 ) -> Arguments:
-    """Return the data set with a few kinds of rows of the domain, in random shares."""
+    """Return the data set with units of a few kinds of rows of the domain, in random shares."""
     kinds = rng.choice(len(domain), size=min(len(domain), int(rng.integers(1, 4))), replace=False)
     shares = rng.dirichlet(np.ones(len(kinds)))
     sources = [with_all_rows(rows, domain[kind]) for kind in kinds]
@@ -558,37 +560,37 @@ class AuditCase:
     Parameters
     ----------
     estimator : estimator
-        Unfitted, with its domain declared (bounds, classes) as a private fit needs it.
+        Unfitted, with a declared domain (bounds, classes) as a private fit needs it.
     data_sets : tuple of dict
-        Arguments of ``fit``; neighbours of one another.
+        Arguments of ``fit``; the data sets are neighbours of each other.
     pairs : tuple of pairs of int, default=None
-        Which of them are neighbours. None: every two of them.
+        Positions of neighbours in `data_sets`. None: every two of them are neighbours.
     unrelated_data_sets : tuple of dict, default=()
-        Arguments of ``fit`` with as many rows, all of them others but the public ones. Handed the same
-        outputs, even they must end in the same object.
+        Arguments of ``fit`` with the same number of rows. All private rows are different, the public ones are
+        the same. If their fits receive the same outputs of the noise, even they must end in the same object.
     released : callable, default=None
-        Takes the fitted estimator and returns the numbers that it released, as they were released: integers,
-        or floats on the grid. None: what skprivate's mechanisms returned.
+        Takes the fitted estimator and returns its released numbers in the released form: integers, or floats
+        on the grid. None: the outputs of skprivate's mechanisms.
     reference : callable, default=None
-        Takes the arguments of ``fit`` and returns the non-private model's answer, which ``answer`` approaches
-        as epsilon grows.
+        Takes the arguments of ``fit`` and returns the answer of the non-private model, which ``answer``
+        approaches as epsilon grows.
     answer : callable, default=None
         Takes the fitted estimator and the arguments of ``fit``. None: ``predict`` of the rows.
     recorder : callable, default=None
-        Stands for `record_releases` where noise is added in another way: ``recorder(given_outputs)``
-        is a context manager that yields a `Recording`.
+        Replaces `record_releases` if noise is added in another way: ``recorder(given_outputs)`` is a context
+        manager that yields a `Recording`.
     n_trials : int, default=1000
-        Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
-        1,000, and noise 1.25 times too small 20,000; fewer if they take too long. Noise of skprivate is
-        judged without any.
+        Number of fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the
+        scale needs 1,000, and noise 1.25 times too small needs 20,000. There are fewer if fits take too long.
+        Noise of skprivate is judged without such fits.
     relation : {"replace-one", "add-remove", "label", "local"}, default="replace-one"
-        Which data sets the estimator calls neighbours: it is by this that further ones are searched for,
-        within the declared domain, where ``fit`` takes rows ``X``.
+        The neighbouring relation of the estimator. If ``fit`` takes rows ``X``, further neighbours by this
+        relation are searched for, within the declared domain.
     thorough : bool, default=False
-        Search for up to a minute, not ten seconds: more neighbours, more fits, and whole fits are counted
-        even where their noise was recorded.
+        True: search for up to a minute, not ten seconds, with more neighbours and more fits. Whole fits are
+        counted even if their noise was recorded.
     notes : dict, default={}
-        Name of a check -> why it does not apply. Shown as the reason of the skip.
+        Name of a check -> why it does not apply. The check is skipped with this reason.
 
     Examples
     --------
@@ -614,13 +616,13 @@ class AuditCase:
 
     @classmethod
     def of(cls, estimator: Any, data: Mapping[str, Any] | None = None, **options: Any) -> "AuditCase":
-        """Make the data sets from the estimator's declared domain.
+        """Return a case with data sets from the estimator's declared domain.
 
         Parameters
         ----------
         estimator : estimator
         data : mapping, default=None
-            Arguments of ``fit``: the last private row (with ``groups``: the last person) is replaced by
+            Arguments of ``fit``. The last private row (with ``groups``: the last person) is replaced by
             extreme ones. None: random rows within the declared bounds and classes.
         **options : dict
             Fields of the case.
@@ -632,7 +634,7 @@ class AuditCase:
         Raises
         ------
         TypeError
-            That is no estimator, or `data` are no arguments of ``fit`` by name.
+            ``estimator`` is not an estimator, or `data` is not a mapping of arguments of ``fit``.
         """
         if isinstance(estimator, type) or not (
             hasattr(estimator, "fit") and hasattr(estimator, "get_params")
@@ -661,11 +663,11 @@ class AuditCase:
 
     @property
     def can_be_recorded(self) -> bool:
-        """Whether what a fit draws is what it releases: not if it keeps the best of several draws."""
+        """Whether a fit releases all that it draws; it does not if it keeps the best of several draws."""
         return bool(getattr(last_step(self.estimator), "releases_all_draws", True))
 
     def make(self, **parameters: Any) -> Any:
-        """Return an unfitted copy without a ledger, with other parameters where the estimator has them."""
+        """Return an unfitted copy without a ledger, with other parameters if the estimator has them."""
         copy = without_ledgers(clone(self.estimator))
         known = copy.get_params(deep=False)
         return copy.set_params(**{name: value for name, value in parameters.items() if name in known})
@@ -681,7 +683,7 @@ class AuditCase:
     def fit_with_warnings(
         self, data: int | Arguments, estimator: Any = None, **parameters: Any
     ) -> tuple[Any, list[str]]:
-        """Return a fitted copy, and what it warned of."""
+        """Return a fitted copy and its warnings."""
         arguments = self.data_sets[data] if isinstance(data, int) else data
         model = self.make(**parameters) if estimator is None else estimator
         with temporary_patches() as undo:
@@ -699,13 +701,13 @@ class AuditCase:
         extreme: str | None = None,
         **parameters: Any,
     ) -> tuple[Any, Recording]:
-        """Return a fitted copy and what it released; with `given_outputs`, what it is made to release.
+        """Return a fitted copy and its releases; `given_outputs` replace the outputs of its noise.
 
-        What else is random, which rows of a person count say, is the same choice in all such fits: see
+        Other random choices, such as the choice among a person's rows, are the same in all such fits: see
         `frozen_randomness`, which takes `seed` and `extreme`.
         """
         if not vars(self).get("_started"):
-            # What a first fit makes for the whole process, a generator say, must not be made repeatable.
+            # Objects that a first fit makes for the whole process, such as a generator, must not be frozen.
             vars(self)["_started"] = True
             with contextlib.suppress(Exception):
                 self.fit(data)
@@ -725,20 +727,20 @@ def _kind(value: Any) -> str:
 
 
 def without_ledgers(estimator: Any) -> Any:
-    """Return an estimator without its ledgers, those of its steps included: no audit spends a budget."""
+    """Return an estimator without its ledgers and those of its steps: no audit spends a budget."""
     known = estimator.get_params(deep=True)
     ledgers = [name for name, value in known.items() if isinstance(value, PrivacyLedger)]
     return estimator.set_params(**dict.fromkeys(ledgers))
 
 
 def fit_with(model: Any, arguments: Mapping[str, Any], method: str = "fit") -> Any:
-    """Call ``fit``, or another method: X and y, where there are any, by position."""
+    """Call ``fit`` or another method; X and y, if given, are passed by position."""
     rest = {name: value for name, value in arguments.items() if name not in ("X", "y")}
     return getattr(model, method)(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
 
 
 def _declared_relation(estimator: Any, rows: Arguments) -> str:
-    """Return which data sets the estimator calls neighbours, from a trial fit."""
+    """Return the neighbouring relation of the estimator, if necessary from a trial fit."""
     asked = declared(estimator, "relation")
     if isinstance(asked, str):
         return asked

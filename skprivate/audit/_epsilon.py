@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A lower bound on epsilon from what a mechanism released about two neighbours."""
+"""A lower bound on epsilon from a mechanism's releases about two neighbours."""
 
 import math
 from collections.abc import Callable
@@ -17,31 +17,32 @@ from ..utils._public_module import public_module
 
 Statistic = Callable[[NDArray[Any]], FloatArray]
 
-# Thresholds among which an event is chosen: quantiles of the draws that choose it.
+# The numbers that follow are set by hand.
+# Number of candidate thresholds of an event: quantiles of the draws that choose it.
 _THRESHOLDS = 65
-# Of the standard deviation. Low bits are audited apart: they would make an event of every value.
+# Share of the standard deviation. Low bits are audited apart: with them every value would be its own event.
 _ROUNDING = 1e-6
-# At most so many distinct numbers are taken for names rather than amounts.
+# Largest number of distinct names of categorical draws.
 _MOST_CATEGORIES = 2**16
 
 
 @public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class EpsilonAudit:
-    """What the counts of one event on two neighbours prove about epsilon; made by `audit_epsilon`.
+    """A lower bound on epsilon from the counts of one event on two neighbours; made by `audit_epsilon`.
 
     Attributes
     ----------
     epsilon : float
         Lower bound on the privacy loss of the pair.
     confidence : float
-        Probability, at least, that the bound is below the true loss.
+        Lower bound on the probability that the bound is below the true loss.
     hits : tuple of two ints
-        How often the event happened on the data set where it is likelier, and on the other.
+        Number of draws with the event, on the data set where it is likelier, and on the other.
     trials : tuple of two ints
-        How often it could.
+        Number of counted draws on either data set.
     predicted : float or None
-        The loss of this pair by the mechanism's own proof, or its claim.
+        Privacy loss of this pair by the mechanism's own proof, or its claim.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class EpsilonAudit:
 
     @property
     def passed(self) -> bool:
-        """Whether the bound does not exceed what was predicted."""
+        """Whether the bound does not exceed the predicted loss."""
         return self.predicted is None or self.epsilon <= self.predicted
 
     def __str__(self) -> str:
@@ -84,23 +85,23 @@ def epsilon_lower_bound(
     Parameters
     ----------
     likely, unlikely : int
-        How often the event happened on either neighbour.
+        Number of draws with the event on either neighbour.
     trials : int or tuple of two ints
-        How often it could.
+        Number of draws.
     confidence : float, default=0.999
         In (0, 1).
     delta : float, default=0.0
-        Of (epsilon, delta)-differential privacy.
+        Delta of (epsilon, delta)-differential privacy.
 
     Returns
     -------
     epsilon : float
-        0 where nothing is proven.
+        The bound; 0 if nothing is proven.
 
     Notes
     -----
-    P(event) on one data set is at most e^epsilon P(event) on the other, plus delta. Each probability gets a
-    one-sided exact bound that fails with probability (1 - confidence) / 2, so both hold with `confidence`.
+    P(event) on one data set is at most e^epsilon P(event) on the other, plus delta. Each probability has an
+    exact one-sided bound that fails with probability (1 - confidence) / 2. So both hold with `confidence`.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def gaussian_lower_bound(hits: tuple[int, int], trials: tuple[int, int], confide
 
 
 def bounds_of_rates(hits: tuple[int, int], trials: tuple[int, int], confidence: float) -> tuple[float, float]:
-    """Clopper-Pearson: a lower bound on the first probability and an upper one on the second, both right."""
+    """Return Clopper-Pearson bounds below the first probability and above the second, which hold together."""
     if not all(0 <= hit <= n for hit, n in zip(hits, trials, strict=True)):
         raise ValueError("counts of the event must lie between 0 and the number of trials.")
     if not 0 < confidence < 1:
@@ -141,10 +142,10 @@ def audit_epsilon(
     confidence: float = 0.999,
     delta: float = 0.0,
 ) -> EpsilonAudit:
-    """Bound epsilon from below by what was released, many times over, about two neighbouring data sets.
+    """Return a lower bound on epsilon from many independent releases about two neighbouring data sets.
 
     The first third of the draws chooses the event; the others count it. Numbers are rounded to 1e-6 of their
-    spread, so that it is the scale of the noise that is audited; `low_bits` of them are audited apart.
+    spread, so that the audit is about the scale of the noise. Audit their `low_bits` separately.
 
     Parameters
     ----------
@@ -152,17 +153,18 @@ def audit_epsilon(
         One row for each independent release about either data set. For a local mechanism every user's report
         in one call is a trial.
     predicted : float or Fraction, default=None
-        Privacy loss of this very pair by the mechanism's proof. The claimed epsilon is a weaker test: a pair
-        that uses half of the budget hides noise of half the scale.
+        Privacy loss of exactly this pair by the mechanism's proof. The claimed epsilon is a weaker test: if
+        the pair uses half of the budget, noise of half the scale passes.
     event : callable, default=None
-        Takes draws, returns a bool for each; chosen beforehand, likelier on `here`, so that all draws count.
-        None: the best threshold on the likeliest direction, chosen on the first third of the draws.
+        Takes draws and returns a bool for each. Choose it before the draws, and likelier on `here`; then all
+        draws count. None: the best threshold on the likeliest direction, chosen on the first third of the
+        draws.
     categorical : bool, default=False
-        With one value a draw: numbers are names, as of randomised response, not amounts.
+        For one value per draw: whether numbers are names, as in randomised response, not amounts.
     confidence : float, default=0.999
-        Of the bound. A right mechanism fails with probability 1 - confidence at most.
+        Confidence of the bound. A right mechanism fails with a probability of at most 1 - confidence.
     delta : float, default=0.0
-        Of (epsilon, delta)-differential privacy.
+        Delta of (epsilon, delta)-differential privacy.
 
     Returns
     -------
@@ -172,25 +174,25 @@ def audit_epsilon(
     Raises
     ------
     TypeError, ValueError
-        Too few draws, shapes that do not fit, draws that are not finite, an event that returns something
-        else, numbers out of their ranges.
+        There are too few draws, shapes do not match, draws are not finite, the event does not return one bool
+        per draw, or a number is out of its range.
 
     See Also
     --------
-    sensitivity_fuzz : Finds too little noise in less than a second where the mechanism is ours.
+    sensitivity_fuzz : Finds too little noise of skprivate's mechanisms in less than a second.
 
     Notes
     -----
-    With several values a draw, each value is clipped between its mean on either data set, and the values are
-    added up in units of their spread. For additive Laplace noise of one scale that is the log of the
+    If a draw has several values, each value is clipped between its means on the two data sets. The values are
+    added up in units of their spread. For additive Laplace noise of one scale this is the log of the
     likelihood ratio, so no event is better.
 
-    Near epsilon 1.5 an event of probability 1/2 shows noise of half the scale with 333 trials on either side,
-    and noise 1.25 times too small with 2,914 (confidence 99.9 %, power 95 %). At epsilon 0.1 it takes 10,692
-    and 143,871.
+    The following holds for an event of probability 1/2, confidence 99.9 % and power 95 %. Near epsilon 1.5,
+    noise of half the scale shows with 333 trials on either side, and noise 1.25 times too small with 2,914.
+    At epsilon 0.1 it takes 10,692 and 143,871.
 
-    **Privacy**: give it data sets made for the purpose: an audit of private rows releases them as often as
-    there are trials. A low bound proves nothing; a high one proves too little noise.
+    **Privacy**: use data sets made for this purpose: an audit of private rows releases them as often as there
+    are trials. A low bound proves nothing. A high bound proves too little noise.
 
     References
     ----------
@@ -230,7 +232,7 @@ def audit_epsilon(
 
 
 def low_bits(values: ArrayLike) -> FloatArray:
-    """Return the exponent of the lowest bit that is set in every float: what leaks where noise is a float.
+    """Return the exponent of the lowest bit that is set in every float; it leaks if noise is a float.
 
     Parameters
     ----------
@@ -278,7 +280,7 @@ def _passes(statistic: FloatArray, threshold: float, below: bool) -> BoolArray:
 
 
 def _by_direction(here: NDArray[Any], there: NDArray[Any]) -> Statistic:
-    """Values clipped between their means, and added up in units of their spread."""
+    """Return the sum of values clipped between their means, in units of their spread."""
     one, other = (np.asarray(draws, dtype=np.float64) for draws in (here, there))
     spread = np.std(np.concatenate([one, other]), axis=0)
     unit = np.where(spread > 0, spread, 1.0)
@@ -286,7 +288,7 @@ def _by_direction(here: NDArray[Any], there: NDArray[Any]) -> Statistic:
         return lambda draws: np.round(np.asarray(draws, dtype=np.float64) / unit / _ROUNDING) * _ROUNDING
     means = one.mean(axis=0), other.mean(axis=0)
     low, high = np.minimum(*means), np.maximum(*means)
-    # What hardly differs between the data sets is noise in the sum.
+    # A value that hardly differs between the data sets only adds noise to the sum.
     clear = high - low > 4 * spread * math.sqrt(1 / len(one) + 1 / len(other))
     weight = np.sign(means[0] - means[1]) * (clear if clear.any() else 1.0) / unit
 
@@ -298,10 +300,10 @@ def _by_direction(here: NDArray[Any], there: NDArray[Any]) -> Statistic:
 
 
 def _by_category(here: NDArray[Any], there: NDArray[Any]) -> Statistic:
-    """Log of the ratio of frequencies of every name, 0 for names that were not seen."""
+    """Return the log of the ratio of frequencies of every name, 0 for names that were not seen."""
     names, inverse = np.unique(np.concatenate([here, there]), return_inverse=True)
     if here.ndim != 1 or len(names) > _MOST_CATEGORIES:
-        raise ValueError("categorical draws must be one name each, of 65,536 at most.")
+        raise ValueError("categorical draws must be one name each, with at most 65,536 different names.")
     counts = [np.bincount(part, minlength=len(names)) + 0.5 for part in np.split(inverse, [len(here)])]
     ratios = np.log(counts[0] / counts[0].sum()) - np.log(counts[1] / counts[1].sum())
 
@@ -332,7 +334,7 @@ def _count(event: Callable[[NDArray[Any]], Any], draws: NDArray[Any]) -> int:
 def _as_draws(draws: ArrayLike) -> NDArray[Any]:
     array = np.asarray(draws)
     if array.dtype.kind not in "biuf" or array.ndim == 0 or len(array) < 3:
-        raise ValueError("draws must be numbers, of three releases at least.")
+        raise ValueError("draws must be numbers, of at least three releases.")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("draws must be finite.")
     return array if array.ndim == 1 else array.reshape(len(array), -1)

@@ -34,24 +34,24 @@ from ._cases import (
 from ._observation.fitted_objects import FlatObject, differing_paths, fitted_state, fitted_steps
 from ._observation.recorder import Deadline, Recording, Release
 
-# The exact privacy loss of two neighbours, as epsilon or as rho, whichever is claimed.
+# The exact privacy loss of two neighbours, as epsilon or as rho, depending on the claim.
 
-# Of the discrete Gaussian's epsilon from that of the continuous one, which is compared.
+# Allowance, set by hand, for the difference between the epsilons of discrete and continuous Gaussian noise.
 _DISCRETE_GAUSSIAN_ERROR = 1e-6
 
 
 def claims_rho(spent: Any) -> bool:
-    """Whether a statement claims zero-concentrated differential privacy; others' may not know of it."""
+    """Return whether a statement claims zCDP; statements of third parties may have no such field."""
     return getattr(spent, "rho", None) is not None
 
 
 def claimed_loss(spent: Any) -> Any:
-    """Return what is claimed: rho, or epsilon."""
+    """Return the claimed rho or epsilon."""
     return Fraction(spent.rho if claims_rho(spent) else spent.epsilon)
 
 
 def loss_as_claimed(loss: tuple[Fraction, Fraction], claim: Any) -> Any:
-    """Return the loss of a pair in the terms of a claim: epsilon, rho, or epsilon at its delta."""
+    """Return the loss of a pair in the measure of a claim: epsilon, rho, or epsilon at its delta."""
     delta = float(getattr(claim, "delta", 0.0) or 0.0)
     if claims_rho(claim) or not delta:
         return as_epsilon_or_rho(loss, claims_rho(claim))
@@ -60,7 +60,7 @@ def loss_as_claimed(loss: tuple[Fraction, Fraction], claim: Any) -> Any:
 
 
 def as_epsilon_or_rho(loss: tuple[Fraction, Fraction], by_rho: bool) -> Fraction | Any:
-    """Return epsilon, or rho, of a pair; epsilon-DP is epsilon^2 / 2-zCDP, and rho has no epsilon."""
+    """Return epsilon or rho of a pair; epsilon-DP is epsilon^2 / 2-zCDP, and rho gives no pure epsilon."""
     epsilon, rho = loss
     if by_rho:
         return rho + epsilon**2 / 2
@@ -81,14 +81,14 @@ def epsilon_of_gaussians(mu: float, delta: float) -> float:
     return float(brentq(excess, 0.0, most)) * (1 - _DISCRETE_GAUSSIAN_ERROR)
 
 
-# The loss of every stated release by itself, between neighbours that were handed the same outputs.
+# The loss of every stated release by itself, between neighbours that received the same outputs.
 
-# Half the noise doubles a loss in epsilon, and takes four times as much of rho.
+# Half the noise doubles a loss in epsilon, and quadruples one in rho.
 _SHARE_THAT_SHOWS_HALF_THE_NOISE = {"epsilon": Fraction(1, 2), "rho": Fraction(1, 4)}
 
 
 def stated_releases(model: Any) -> tuple[ReleaseRecord, ...]:
-    """Return the releases that the steps of a fitted object state, in their order; none of whose are not."""
+    """Return the releases that the steps of a fitted object state, in order; empty if a step states none."""
     spent = [getattr(step, "privacy_spent_", None) for _, step in fitted_steps(model, "")]
     lists = [getattr(one, "releases", ()) for one in spent if one is not None]
     return tuple(one for releases in lists for one in releases) if all(lists) else ()
@@ -96,16 +96,16 @@ def stated_releases(model: Any) -> tuple[ReleaseRecord, ...]:
 
 @dataclass(eq=False)
 class ReleaseLosses:
-    """The largest losses of stated releases that were seen.
+    """The largest observed losses of stated releases.
 
     Attributes
     ----------
     largest : dict of str to Fraction
-        Name of a release -> largest loss as a part of its share. A name that comes again has a number.
+        Name of a release -> largest loss, as a part of its share. A repeated name has a number.
     found_in : dict of str to str
         Name -> the neighbours.
     enough : dict of str to bool
-        Name -> whether half the noise would have passed the share.
+        Name -> whether half the noise would have exceeded the share.
     unlisted : str
         The neighbours with draws of noise that no release lists, "" if there are none.
     wrong_total : bool
@@ -121,7 +121,7 @@ class ReleaseLosses:
     def compare(
         self, releases: Sequence[ReleaseRecord], one: Recording, other: Recording, found_in: str
     ) -> None:
-        """Take a pair of fits that state these releases."""
+        """Record the losses of a pair of fits that state these releases."""
         if not releases:
             return
         losses = [a.loss(b) for a, b in zip(one.calls, other.calls, strict=True)]
@@ -141,12 +141,12 @@ class ReleaseLosses:
             self.unlisted = self.unlisted or found_in
 
     def note_error(self, error: Exception) -> None:
-        """Take what a fit ended with."""
+        """Record the error of a fit."""
         self.wrong_total |= DO_NOT_ADD_UP in str(error)
 
     @property
     def contradictions(self) -> list[str]:
-        """What contradicts the statements, in words."""
+        """Contradictions of the statements, in words."""
         found = ["the shares of the stated releases do not add up to the total"] if self.wrong_total else []
         if self.unlisted:
             found.append(f"noise is drawn that no stated release lists ({self.unlisted})")
@@ -158,7 +158,7 @@ class ReleaseLosses:
 
     @property
     def weak(self) -> list[str]:
-        """Releases of which half the noise would not show, in words."""
+        """Releases for which half the noise would not show, in words."""
         return [
             f"{name!r} ({float(self.largest[name]):.2g} of its share)"
             for name, enough in self.enough.items()
@@ -169,7 +169,7 @@ class ReleaseLosses:
 def _blocks(releases: Sequence[ReleaseRecord], n_calls: int) -> Iterator[tuple[str, ReleaseRecord, slice]]:
     """Yield every single release: its name, its record and the places of its calls.
 
-    Of what is listed beyond the calls that there are, one each is enough.
+    If more releases are listed than there are calls, one each beyond the calls is enough.
     """
     names: Counter[str] = Counter()
     place = 0
@@ -194,24 +194,24 @@ def largest_call(one: Recording, other: Recording) -> Fraction:
 @public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class SensitivityFuzz:
-    """Largest privacy loss that was found among pairs of neighbours; made by `sensitivity_fuzz`.
+    """Largest privacy loss found among pairs of neighbours; made by `sensitivity_fuzz`.
 
     Attributes
     ----------
     loss : Fraction
-        Largest sum of ``abs(difference) / t``; where rho is claimed, largest rho.
+        Largest sum of ``abs(difference) / t``; if rho is claimed, the largest rho.
     claimed : Fraction
-        Epsilon, or rho, of ``privacy_spent_``.
+        Epsilon or rho of ``privacy_spent_``.
     data_sets : tuple of two data sets
-        The pair: arguments of ``fit``.
+        The pair, as arguments of ``fit``.
     found_in : str
-        The data sets that were tried: a chain of neighbours, or those of the case.
+        The data sets with this loss: a chain of neighbours, or those of the case.
     n_pairs : int
-        Number of pairs looked at.
+        Number of compared pairs.
     n_integers : int
-        Number of integers, or reports, that a fit releases.
+        Number of integers or reports that a fit releases.
     measure : {"epsilon", "rho"}
-        What was compared.
+        Compared measure.
     same_form : bool
         Whether every fit released the same number of integers with the same noise.
 
@@ -242,7 +242,7 @@ class SensitivityFuzz:
 
     @property
     def passed(self) -> bool:
-        """Whether no pair loses more than is claimed."""
+        """Whether no pair loses more than the claim."""
         return self.same_form and self.loss <= self.claimed
 
     def __str__(self) -> str:
@@ -258,14 +258,14 @@ class NothingRecordedError(ValueError):
 
 
 def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> SensitivityFuzz:
-    """Compare the exact privacy loss of the worst neighbours that are found with what the estimator claims.
+    """Compare the exact privacy loss of the worst neighbours found with the claim of the estimator.
 
-    Every fit runs with a recorder in the place where noise is added (`record_releases`): it takes down the
-    integers f before the noise and the scale t of the noise. Whatever is drawn, a pair of data sets loses at
-    most sum ``abs(f - f') / t`` (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local
-    reports, epsilon for each that may differ. Later releases of a fit may depend on earlier ones: all fits
-    are handed the outputs of the first. The user guide (How do I check a claim?) says which neighbours
-    are tried.
+    Every fit runs with a recorder where noise is added (`record_releases`). It records the integers f before
+    the noise and the scale t of the noise. Whatever the noise is, a pair of data sets loses at most
+    sum ``abs(f - f') / t`` (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian). For local reports
+    the loss is epsilon for each report that may differ. Later releases of a fit may depend on earlier ones,
+    so all fits receive the outputs of the first. The user guide (How do I check a claim?) lists the
+    neighbours.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     Returns
     -------
     fuzz : SensitivityFuzz
-        ``passed``: no pair loses more than is claimed.
+        ``passed``: no pair loses more than the claim.
 
     Raises
     ------
@@ -288,14 +288,14 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
 
     See Also
     --------
-    audit_epsilon : Needs no mechanism of ours, and thousands of fits.
+    audit_epsilon : Works with any mechanism, but needs thousands of fits.
 
     Notes
     -----
-    **Privacy**: give it data made for the purpose, since the recorder sees exact values. It proves nothing
-    about data sets that were not tried, nor about what leaves beside the mechanisms
-    (`check_private_estimator` looks for that). Of a choice by noisy scores, such as
-    that of a tree's splits, the loss is the bound by how far the scores move.
+    **Privacy**: use data made for this purpose, since the recorder sees exact values. The result proves
+    nothing about data sets that were not tried, nor about values that leave outside the mechanisms
+    (`check_private_estimator` searches for those). For a choice by noisy scores, such as that of a tree's
+    splits, the loss is a bound from the changes of the scores.
 
     Examples
     --------
@@ -314,13 +314,13 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
         )
     if found.noise_is_added_elsewhere:
         raise NothingRecordedError(
-            "the mechanisms are handed nothing that depends on rows: hand them the exact values, not zeros, "
-            "so that it can be recorded what meets the noise."
+            "the mechanisms receive nothing that depends on rows: pass them the exact values, not zeros, so "
+            "that the values before the noise can be recorded."
         )
     if found.pair is None and not found.differing_releases:
         raise NothingRecordedError(
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
-            "skprivate.randomizers, or it keeps the best of several draws, so there is nothing to record; "
+            "skprivate.randomizers, or it keeps the best of several draws. So there is nothing to record; "
             "audit its releases with audit_epsilon."
         )
     spent, pair = case.fit(0).privacy_spent_, found.pair
@@ -338,16 +338,17 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
 
 # Search for the neighbours with the greatest privacy loss: chains, unlikely noise, hill climbing.
 
-# Processor seconds, by whether the search is to be thorough: what has been found by then counts.
+# The numbers that follow are set by hand.
+# Processor seconds of a search, by whether it is thorough; the search then ends with its present result.
 _SECONDS = {False: 1.5, True: 15.0}
 _CLIMB_SECONDS = {False: 0.5, True: 10.0}
 _CLIMBS = {False: 100, True: 3000}
-# Data sets of the case that are fitted however long it takes.
+# Number of the case's data sets that are fitted even after the deadline.
 _AT_LEAST = 8
 _WORD = re.compile(r"[^\s,;:()\[\]{}]+")
-# Fits that show what differs each time.
+# Number of repeated fits that show which values differ in every fit.
 _AGAIN = 3
-# Scales; noise lies farther out with a probability below 1e-17.
+# In scales; noise is farther out with a probability below 1e-17.
 _FAR_NOISE = 40
 
 Outputs = Sequence[NDArray[Any]]
@@ -355,7 +356,7 @@ Outputs = Sequence[NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class RecordedFit:
-    """One recorded fit: what it released, the state that it left, and the releases that it states."""
+    """One recorded fit: its releases, the state of the fitted object, and its stated releases."""
 
     data: Any
     recording: Recording
@@ -365,18 +366,18 @@ class RecordedFit:
 
 @dataclass(eq=False)
 class SearchResult:
-    """What fits on neighbours showed that were handed the same outputs.
+    """Result of fits on neighbours that received the same outputs.
 
     Attributes
     ----------
     loss : Fraction or float
         Largest loss of two neighbours, as epsilon or as rho.
-    pair : tuple of two Fits or None
-        Where it was.
+    pair : tuple of two RecordedFit or None
+        The fits with this loss.
     found_in : str
-        Chain of neighbours that it stands in.
+        Chain of neighbours with this pair.
     releases : ReleaseLosses
-        Of every stated release by itself.
+        Largest loss of every stated release by itself.
     differing_releases : str
         Chain with neighbours that release different things, "" if there is none.
     differing_state : dict of str to str
@@ -384,15 +385,16 @@ class SearchResult:
     differing_messages : str
         Chain with neighbours that warn, log or print different things, "" if there is none.
     redraws : str
-        Chain on which outputs are thrown away that the budget does not cover, "" if there is none.
+        Chain on which outputs were discarded that the budget does not cover, "" if there is none.
     drawn_in_other_threads : bool
         Whether noise was drawn in other threads, where it is not recorded.
     n_pairs, n_fits : int
+        Numbers of compared pairs and of fits.
     unstable_paths : set of str
-        Paths that are another in every fit, whatever the rows: times, and what else no source that can be
-        repeated has made. They are not compared here.
+        Paths whose values differ in every fit, whatever the rows: times, and values from sources that cannot
+        be repeated. They are not compared.
     sampled_data_sets : list of data sets
-        Some of those that were tried, far apart.
+        Some of the data sets that were tried, far apart.
     """
 
     loss: Any = Fraction(-1)
@@ -411,12 +413,12 @@ class SearchResult:
 
     @property
     def noise_is_added_elsewhere(self) -> bool:
-        """Whether mechanisms are handed nothing private: noise is drawn by itself, and added elsewhere."""
+        """Whether mechanisms receive nothing private: noise is drawn alone, and added elsewhere."""
         return self.pair is not None and self.loss == 0 and bool(self.differing_state)
 
 
 def search_neighbours(case: AuditCase) -> SearchResult:
-    """Return what a search for the worst neighbours found; it runs once for every case."""
+    """Return the result of a search for the worst neighbours; it runs once for every case."""
     memo: dict[str, SearchResult] = vars(case)
     if "_search_result" not in memo:
         memo["_search_result"] = _NeighbourSearch(case).run()
@@ -428,14 +430,14 @@ class _NeighbourSearch:
         self.case, self.found = case, SearchResult()
         self.first = self._fit(case.data_sets[0])
         self.claim: Any = None
-        # Words that change from fit to fit: of a time, in each of two logs.
+        # Number of words in messages that change from fit to fit, such as times.
         self.changing_words = 0
         self.deadline = Deadline(_SECONDS[case.thorough])
 
     def run(self) -> SearchResult:
-        """Look at the data sets of the case, then at as many others as there is time for."""
+        """Compare the data sets of the case, then as many others as time allows."""
         case, first, found = self.case, self.first, self.found
-        if first is None:  # raises what the fit raises
+        if first is None:  # raises the error of the fit
             case.record(0)
             return found
         found.drawn_in_other_threads = first.recording.drawn_in_other_threads
@@ -475,7 +477,7 @@ class _NeighbourSearch:
         case, rows = self.case, self.case.data_sets[0]
         self.deadline = Deadline(_SECONDS[case.thorough])
         for k, chain in enumerate(neighbour_chains(case.estimator, rows, case.relation)):
-            # However slow fits are: the first is short, and the second passes the middle of all rows.
+            # These are followed even if fits are slow: the first is short, the second is from end to end.
             whole = k < 2
             if not whole and self.deadline.has_passed:
                 break
@@ -487,7 +489,7 @@ class _NeighbourSearch:
         start: RecordedFit | None = None
         before: RecordedFit | None = None
         seen: list[Arguments] = []
-        # A chain may come back to a data set, which `seen` keeps alive.
+        # A chain may return to a data set; `seen` keeps it alive.
         known: dict[int, RecordedFit | None] = {}
         for data in chain.data_sets:
             if id(data) not in known:
@@ -510,11 +512,11 @@ class _NeighbourSearch:
     def _unlikely_noise(
         self, data_sets: Sequence[Any], found_in: str, *, all_are_neighbours: bool = False
     ) -> None:
-        """Hand out noise as it hardly ever is: no code may have a way out when it does not like its noise.
+        """Fit with very unlikely outputs of the noise: code may not treat unlikely noise in another way.
 
-        The first two data sets are neighbours, or all of them. Far out, a release may reach a sensitivity
-        that it does not reach elsewhere. What is drawn and thrown away is released, too: that it was
-        thrown away reveals something about it.
+        The first two data sets are neighbours, or all of them are. With such noise a release may reach a
+        sensitivity that it does not reach otherwise. A draw that is discarded counts as released: the fact
+        that it was discarded reveals something about it.
         """
         usual = self._fit(data_sets[0])
         for given_outputs in unlikely_outputs(usual.recording) if usual else ():
@@ -533,7 +535,7 @@ class _NeighbourSearch:
                 self.found.redraws = self.found.redraws or found_in
 
     def _compare_all(self, fits: Sequence[RecordedFit | None], found_in: str) -> None:
-        """Compare all pairs; one within the claim is not audited, as its loss is spread over many numbers."""
+        """Compare all pairs; a pair within the claim is not audited, as many numbers share its loss."""
         found = self.found
         known = found.loss, found.pair, found.found_in
         for one, other in itertools.combinations(fits, 2):
@@ -542,7 +544,7 @@ class _NeighbourSearch:
             found.loss, found.pair, found.found_in = known
 
     def _climb(self, rows: Arguments) -> None:
-        """Change the worst pair that is known, or a random one, and keep what is worse."""
+        """Change the worst known pair, or a random one, and keep the worse pair."""
         case, rng = self.case, np.random.default_rng(0)
         domain, units = domain_rows(case.estimator, rows, case.relation), units_of(rows)
         best: tuple[Any, Arguments, DomainRow] = (Fraction(-1), rows, domain[0])
@@ -565,7 +567,7 @@ class _NeighbourSearch:
                 best = (loss, base, row)
 
     def _fit(self, data: Any, given_outputs: Outputs | None = None) -> RecordedFit | None:
-        """Return a fit, or None where it fails: no claim covers failures."""
+        """Return a fit, or None if it fails: no claim covers failures."""
         self.found.n_fits += 1
         try:
             model, recording = self.case.record(data, given_outputs)
@@ -575,7 +577,7 @@ class _NeighbourSearch:
         return RecordedFit(data, recording, state_of_all_steps(self.case, model), stated_releases(model))
 
     def _refit(self, fit: RecordedFit | None) -> RecordedFit | None:
-        """Return the same fit, handed its own outputs: it draws as little as those it is compared with."""
+        """Return the same fit with its own outputs as input, so that it is comparable with other fits."""
         return None if fit is None else self._fit(fit.data, fit.recording.outputs)
 
     def _compare_losses(self, one: RecordedFit | None, other: RecordedFit | None, found_in: str) -> Any:
@@ -607,13 +609,13 @@ class _NeighbourSearch:
 
 
 def differing_words(one: Recording, other: Recording) -> Counter[str]:
-    """Return the words, numbers included, that are said in one of two fits more often than in the other."""
+    """Return the words and numbers that the messages of one fit have more often than those of the other."""
     mine, theirs = (Counter(_WORD.findall(" ".join(recording.messages))) for recording in (one, other))
     return (mine - theirs) + (theirs - mine)
 
 
 def state_of_all_steps(case: AuditCase, model: Any) -> FlatObject:
-    """Return everything that leaves with a fitted object, its inner steps included; nothing if it stays."""
+    """Return all released state of a fitted object and its inner steps; nothing if it is not published."""
     if not getattr(model, "releases_state", True):
         return FlatObject({"released": np.asarray(case.released(model))} if case.released is not None else {})
     found = FlatObject(fitted_state(model))
@@ -624,13 +626,13 @@ def state_of_all_steps(case: AuditCase, model: Any) -> FlatObject:
 
 
 def unlikely_outputs(recording: Recording) -> Iterator[Outputs]:
-    """Yield outputs that mechanisms hardly ever return, call by call: far out, without noise, and zeros."""
+    """Yield very unlikely outputs of mechanisms, call by call: far out, without noise, and zeros."""
     if any(release.scale is None for release in recording.releases):
         return  # every report that a local randomizer can send is likely
     signs = (lambda k: 1, lambda k: -1, lambda k: (-1) ** k)
     for sign in signs:
         yield [_moved(call, sign) for call in recording.calls]
-    # Another choice is as likely as the one that was made.
+    # Other choices are as likely as the present one.
     yield [
         call.output if call.is_choice else call.exact.astype(call.output.dtype) for call in recording.calls
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contract of a private estimator, reports over pipelines, and what an author of estimators needs."""
+"""The contract of a private estimator, reports over pipelines, and tools for authors of estimators."""
 
 from ..utils import lazy_exports
 

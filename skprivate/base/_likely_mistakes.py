@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sentences about likely mistakes, from released values: first what may be declared wrongly, then the noise.
+"""Sentences about likely mistakes, from released values: first about declarations, then about the noise.
 
 Every function takes released values and public facts alone, and returns one sentence, or None.
 """
@@ -18,21 +18,21 @@ from ..domain._readers import hint_of
 from ..exceptions import UtilityWarning
 from ..utils._private_fit import warn_after_release
 
-# Standard deviations of its noise up to which a count may be 0: 95 % of the classes without rows are below
-# (normal and Laplace noise alike).
+# A count of at most so many standard deviations of its noise may be 0: this holds for 95 % of the classes
+# without rows (for normal and Laplace noise).
 _MAY_BE_ZERO = 1.645
-#: Standard deviations that the noise of a count exceeds with probability 1 % in one direction: Laplace noise,
-#: ln(50) / sqrt(2); normal noise needs 2.33.
+#: The noise of a count exceeds so many standard deviations with probability 1 % in one direction: for Laplace
+#: noise ln(50) / sqrt(2); normal noise needs 2.33.
 CONFIDENT = 2.77
-# A class is small below a twenty-fifth of an even share of the rows (2 % with two classes). Less would miss
-# misspelt classes at 5,000 rows and epsilon 1, and more would name rare events that are common.
+# A class is small below a twenty-fifth of an even share of the rows (2 % with two classes). A smaller limit
+# would miss misspelt classes at 5,000 rows and epsilon 1. A larger one would name common rare events.
 _SMALL = 0.04
-# Errors below this part of the width of bounds_y count as none: errors of a useful regressor are larger where
-# the bounds are less than thirty times as wide as the values are spread.
+# Errors below this part of the width of bounds_y count as 0. Errors of a useful regressor are larger if the
+# bounds are less than thirty times as wide as the spread of the values.
 _NO_ERROR = 0.01
-# A share of 1 is released as this much less, but for noise: a few cells may be right by chance.
+# A share this much below 1, except for noise, counts as 1: a few cells may be right by chance.
 _ELSEWHERE = 0.01
-#: Share of the cells that are most of them.
+#: Most cells are more than this share.
 MOSTLY = 0.5
 # Names in a sentence at most.
 _SHOWN = 3
@@ -50,26 +50,26 @@ def warn_of_mistakes(name: str, *sentences: str | None) -> None:
 def hardly_any_rows(
     classes: Iterable[Any], counts: FloatArray, std: float | FloatArray, n_rows: float | None = None
 ) -> str | None:
-    """Return a sentence on declared classes that hardly any row has, by released counts.
+    """Return a sentence on declared classes with hardly any rows, by released counts.
 
     Parameters
     ----------
     classes : iterable of labels
-        Public.
+        The public classes.
     counts : ndarray of shape (n_classes,)
         Unbiased counts of the rows by label.
     std : float or ndarray of shape (n_classes,)
         Standard deviation of the noise of a count.
     n_rows : float, default=None
-        Number of rows where it is known beside counts of independent noise, which are moved to it by one
-        constant. None: the counts add up to it.
+        Known number of rows, for counts with independent noise. All counts are moved by one constant to add
+        up to it. None: the counts add up to it already.
 
     Notes
     -----
-    A class is named where its count is no further above 0 than noise may be, and the upper limit of its count
-    is below a twenty-fifth of an even share. With few rows the second condition fails, and nothing is said. A
-    class without rows is named with probability 95 % where that part is 4.4 standard deviations; a class with
-    more rows than that part with probability 1 % at most.
+    A class is named if its count may be 0 by the noise, and the upper limit of its count is below a
+    twenty-fifth of an even share. With few rows the second condition fails, and the result is None. A class
+    without rows is named with probability 95 % if that part is 4.4 standard deviations. A class with more
+    rows than that part is named with probability 1 % at most.
     """
     labels = list(classes)
     named = _hardly_any(labels, counts, std, n_rows)
@@ -77,8 +77,8 @@ def hardly_any_rows(
         return None
     return (
         f"by the released counts, hardly any row has the class {_listed(named)}. Look for another spelling "
-        "or coding of the labels: white space around them is ignored, case and punctuation are not, "
-        "meta-estimators may encode labels as 0 to K - 1, and a label that is not in `classes` counts as the "
+        "or coding of the labels. White space around them is ignored, case and punctuation are not. "
+        "Meta-estimators may encode labels as 0 to K - 1. A label that is not in `classes` counts as the "
         f"first class, {_plain(labels[0])!r}. Otherwise the class is rare."
     )
 
@@ -86,28 +86,28 @@ def hardly_any_rows(
 def _hardly_any(
     labels: Sequence[Any], counts: FloatArray, std: float | FloatArray, n_rows: float | None
 ) -> list[str]:
-    """Return the labels that hardly any row has, as Python writes them."""
+    """Return the labels with hardly any rows, as Python writes them."""
     n_classes = len(counts)
     if n_rows is None:
         n_rows = float(counts.sum())
     else:
         counts = counts + (n_rows - counts.sum()) / n_classes
         std = std * sqrt(1 - 1 / n_classes)
-    # Half a row: counts are whole.
+    # Half a row, since exact counts are whole.
     may_be_zero = counts < 0.5 + _MAY_BE_ZERO * std
     few = may_be_zero & (counts + CONFIDENT * std < _SMALL * n_rows / n_classes)
     return [repr(_plain(label)) for label, absent in zip(labels, few, strict=False) if absent]
 
 
 def empty_groups(levels: Sequence[Any], counts: FloatArray, std: float) -> str | None:
-    """Return a sentence on declared groups of interest that hardly any row is in, by released counts.
+    """Return a sentence on declared groups of interest with hardly any rows, by released counts.
 
     Parameters
     ----------
     levels : sequence
-        Public, the group of all other values last.
+        The public groups. The last one holds all other values.
     counts : ndarray of shape (n_levels,)
-        Of the rows by group.
+        Counts of the rows by group.
     std : float
         Standard deviation of the noise of a count. A group is named as a class is by `hardly_any_rows`.
     """
@@ -116,8 +116,8 @@ def empty_groups(levels: Sequence[Any], counts: FloatArray, std: float) -> str |
         return None
     return (
         f"by the released counts, hardly any row is in the group {_listed(named)} of groups_of_interest. "
-        "Look for another spelling or coding of its values: a value that is no declared level is counted "
-        "with all other rows. Otherwise the group is small."
+        "Look for another spelling or coding of its values: a value that is no declared level counts as "
+        "another value. Otherwise the group is small."
     )
 
 
@@ -127,7 +127,7 @@ def errors_near_zero(nodes: FloatArray, counts: FloatArray, std: float) -> str |
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,)
-        Errors that rows were counted at, the greatest possible one last.
+        Errors at which rows were counted, with the greatest possible one last.
     counts : ndarray of shape (n_nodes,)
     std : float
         Standard deviation of the noise of a count.
@@ -138,7 +138,7 @@ def errors_near_zero(nodes: FloatArray, counts: FloatArray, std: float) -> str |
         return None
     return (
         "by the released counts, nearly all errors are below 1 % of the width of bounds_y. Look for "
-        "bounds_y in another unit: targets and predictions beyond it are clipped to the same bound. "
+        "bounds_y in another unit: targets and predictions beyond them are clipped to the same bound. "
         "Otherwise bounds_y is far too wide, or the model is very accurate."
     )
 
@@ -150,7 +150,7 @@ def no_effect(target: Literal["classes", "numbers"], found: str | None = None, *
     ----------
     target : {"classes", "numbers"}
     found : str, default=None
-        What was found, where it is something else.
+        Another finding than the default one.
     bounds : bool, default=True
         Whether the model has bounds of X, or a domain.
     """
@@ -167,27 +167,26 @@ def no_effect(target: Literal["classes", "numbers"], found: str | None = None, *
 
 
 def mostly_missing(domain: TableDomain | None, least: Mapping[str, float]) -> str | None:
-    """Return a sentence on declared columns of which most cells are missing or undeclared.
+    """Return a sentence on declared columns whose cells are mostly missing or undeclared.
 
     Parameters
     ----------
     domain : TableDomain or None
     least : mapping of str to float
-        For columns of the domain a lower limit of the share of such cells, by released values.
+        A lower limit of the share of such cells, by column of the domain, from released values.
     """
     names = [name for name, share in least.items() if share > MOSTLY]
     if domain is None or not names:
         return None
     hints = list(dict.fromkeys(hint_of(domain.columns[name]) for name in names))
     return (
-        f"by the released counts, nearly all cells of {_listed(list(map(repr, names)))} are missing, or are "
-        f"not what the domain declares. Look at {'; at '.join(hints[:_SHOWN])}. "
-        "A larger epsilon does not help."
+        f"by the released counts, nearly all cells of {_listed(list(map(repr, names)))} are missing, or "
+        f"differ from the domain. Look at {'; at '.join(hints[:_SHOWN])}. A larger epsilon does not help."
     )
 
 
 def least_missing(domain: TableDomain | None, means: FloatArray, std: FloatArray) -> dict[str, float]:
-    """Return for columns of a domain a lower limit of the share of cells that are missing or undeclared.
+    """Return lower limits of the shares of missing or undeclared cells, by column of a domain.
 
     Parameters
     ----------
@@ -201,7 +200,7 @@ def least_missing(domain: TableDomain | None, means: FloatArray, std: FloatArray
         if group.indicator is not None:
             share, noise = float(means[group.indicator]), float(std[group.indicator])
         elif group.n_levels and group.fill is None:
-            # Where missing cells are an error, strict mode reads them so, too.
+            # If missing cells are an error, strict mode reads them as such levels, too.
             share, noise = 1.0 - float(means[levels].sum()), float(np.linalg.norm(std[levels]))
         else:
             continue
@@ -210,9 +209,9 @@ def least_missing(domain: TableDomain | None, means: FloatArray, std: FloatArray
 
 
 def least_share(domain: TableDomain | None, name: str, share: float, std: float) -> float:
-    """Return a lower limit of a share of missing or undeclared cells; 0 where the declaration explains it.
+    """Return a lower limit of a share of missing or undeclared cells; 0 if the declaration explains it.
 
-    A column that is declared with missing cells may have many of them, but hardly any other.
+    A column that is declared with missing cells may have many of them. Other columns have hardly any.
     """
     nearly_all = share > 1.0 - _ELSEWHERE - _MAY_BE_ZERO * std
     expected = domain is None or domain.columns[name].missing != "error"
@@ -221,16 +220,16 @@ def least_share(domain: TableDomain | None, name: str, share: float, std: float)
 
 # Values of X at their bounds
 
-# Mean distance of the values from a bound, as a share of the distance of the bounds, that is confidently
-# exceeded where they do not nearly all lie there. Chosen with `_ELSEWHERE` on 2965 columns of 103 tables.
+# Mean distance of the values from a bound, as a share of the distance of the bounds. It is confidently
+# exceeded unless nearly all values are there. Chosen with `_ELSEWHERE` on 2965 columns of 103 tables.
 _NEAR_A_BOUND = 0.1
-# Bounds of indicators, of which nearly all may be 1; lower bounds at which counts and amounts pile up.
+# Bounds of indicators, which may nearly all be 1; lower bounds at which counts and amounts pile up.
 _INDICATORS, _FLOORS = ((0.0, 1.0), (-1.0, 1.0)), (-1.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class BoundedColumn:
-    """A column of numbers or dates, and how far its values lie from its bounds.
+    """A column of numbers or dates, and the distances of its values from its bounds.
 
     Attributes
     ----------
@@ -238,7 +237,7 @@ class BoundedColumn:
     lower, upper : float
         Public bounds.
     below, above : float
-        Mean of ``value - lower``, and of ``upper - value``, as shares of ``upper - lower``; released.
+        Released means of ``value - lower`` and of ``upper - value``, as shares of ``upper - lower``.
     std : float
         Standard deviation of their noise.
     is_date : bool, default=False
@@ -253,17 +252,17 @@ class BoundedColumn:
     is_date: bool = False
 
     def is_near(self, gap: float) -> bool:
-        """Return whether values of this distance from a bound may nearly all lie there, and lie near it."""
+        """Return whether values at this mean distance from a bound may nearly all be there, and are near."""
         return gap < _ELSEWHERE + _MAY_BE_ZERO * self.std and gap + CONFIDENT * self.std < _NEAR_A_BOUND
 
 
 def columns_at_a_bound(columns: Sequence[BoundedColumn]) -> str | None:
-    """Return a sentence on columns of which nearly all values lie at a bound.
+    """Return a sentence on columns whose values nearly all lie at a bound.
 
     Notes
     -----
-    Right uses have such columns, and nothing is said of them: amounts and counts of which most are 0 or 1;
-    indicators, unless they are most of the columns; a constant whose bounds were widened.
+    Some such columns are normal, and are not named: amounts and counts that are mostly 0 or 1; indicators,
+    unless they are most of the columns; a constant whose bounds were widened.
 
     Examples
     --------
@@ -292,8 +291,8 @@ def columns_at_a_bound(columns: Sequence[BoundedColumn]) -> str | None:
     if not ends:
         return None
     return (
-        f"by the released values, nearly all values {' and '.join(ends)}, near it or beyond. Look at the "
-        "unit of the declared bounds, and whether they are far too wide."
+        f"by the released values, nearly all values {' and '.join(ends)}, near it or beyond. Check the unit "
+        "of the declared bounds, and whether they are far too wide."
     )
 
 
@@ -304,19 +303,19 @@ def bounded_columns(
     means: FloatArray,
     std: FloatArray,
 ) -> list[BoundedColumn]:
-    """Return the columns of numbers and dates, by released means of the encoded columns.
+    """Return the columns of numbers and dates, from released means of the encoded columns.
 
     Parameters
     ----------
     domain : TableDomain or None
     names : sequence of str, or None
-        Of the columns, without a domain.
+        Names of the columns, without a domain.
     bounds : two ndarrays of shape (n_encoded,)
     means, std : ndarray of shape (n_encoded,)
         In the units of the bounds.
     """
     lower, upper = bounds
-    # Names, encoded columns, indicators, what missing cells become, and kinds.
+    # Names, encoded columns, indicators, values of missing cells, and kinds.
     if domain is None:
         shown = [f"x{place}" for place in range(len(lower))] if names is None else names
         columns: list[Any] = [(name, place, None, None, "number") for place, name in enumerate(shown)]
@@ -332,7 +331,7 @@ def bounded_columns(
         mean, noise, low, high = means[place], std[place], lower[place], upper[place]
         width = max(high - low, 1e-300)
         if missing is not None:
-            # Without the cells that were filled in.
+            # Leave out the cells that were filled in.
             share, fill = min(means[missing], 1.0), (low / 2 + high / 2) if fill is None else fill
             known, noise = max(1.0 - share, 1e-9), noise + std[missing] * width
             mean, noise = (mean - share * fill) / known, noise / known
@@ -343,21 +342,21 @@ def bounded_columns(
 
 # Values of y at both ends of bounds_y
 
-# Of all values, so many make a pile at a bound: with another unit nearly all of them are there.
+# Share of all values at a bound that suggests another unit: then nearly all of them are there.
 _NEARLY_ALL = 0.9
-# A mean so near to a bound, in half-widths of the bounds, says the same: of values that are spread between
-# the bounds one in a hundred would be. Or within two standard deviations of its noise, where these are no
-# more than a tenth: nine values in ten are then at the bound, if the others are spread.
+# A mean this near to a bound, in half-widths of the bounds, suggests the same: of values that are spread
+# between the bounds one in a hundred would be. So does a mean within two standard deviations of its noise, if
+# these are at most a tenth: nine values in ten are then at the bound, if the others are spread.
 _NEAR, _NEAR_AT_MOST = 0.01, 1.0 - _NEARLY_ALL
 
 _UNIT = (
-    "by the released values, nearly all values of y lie at the {} bound of bounds_y or beyond it: is y in "
-    "another unit than bounds_y?"
+    "by the released values, nearly all values of y lie at the {} bound of bounds_y or beyond it. Check "
+    "whether y is in another unit than bounds_y."
 )
 
 
 def count_at_a_bound(below: float, above: float, n: float) -> str | None:
-    """Return what counts of values beyond the bounds suggest.
+    """Return a sentence on counts of values beyond the bounds.
 
     Parameters
     ----------
@@ -379,16 +378,17 @@ def count_at_a_bound(below: float, above: float, n: float) -> str | None:
 
 
 def mean_at_a_bound(mean: float, noise_std: float, bounds: tuple[float, float]) -> str | None:
-    """Return what the mean of values that were clipped to their bounds suggests.
+    """Return a sentence on the mean of values that were clipped to their bounds.
 
     Parameters
     ----------
     mean : float
-        Released.
+        The released mean.
     noise_std : float
         Standard deviation of its noise.
     bounds : tuple of two floats
-        Of the values, in the same unit. Zeros may be many: nothing is said of a mean at a lower bound of 0.
+        Bounds of the values, in the same unit. Many values may be 0, so a mean at a lower bound of 0 is not
+        reported.
 
     Examples
     --------

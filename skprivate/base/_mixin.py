@@ -36,7 +36,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": [np.random.Generator, "random_state"],
     "ledger": [PrivacyLedger, None],
 }
-#: Those of the parameters that estimators of a trusted curator share.
+#: Constraints of the parameters that estimators of a trusted curator share.
 CURATOR_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
@@ -46,11 +46,12 @@ CURATOR_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 _UNSEEDED = (
-    "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
+    "Leave it None. In a test or a simulation, allow it with skprivate.config_context(allow_seeds=True)."
 )
-# Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.
+# Clones of unseeded estimators: if they have a seed later, their owner did not set it. This is no attribute,
+# which displays would show.
 _UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
-# Says so in a pickle.
+# The mark of such a clone in a pickle.
 _CLONED_UNSEEDED = "_cloned_unseeded"
 
 Class = TypeVar("Class", bound=type)
@@ -60,7 +61,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class ClaimArguments(TypedDict):
-    """The two arguments of `PrivacySpent` that say what is claimed, and why not more."""
+    """The two arguments of `PrivacySpent` for the claim, and for the reasons against it."""
 
     claim: Claim
     reasons: tuple[str, ...]
@@ -69,30 +70,30 @@ class ClaimArguments(TypedDict):
 def claim_of(
     leaks: Iterable[str], source: str, estimator: Any = None, inputs: Iterable[str] = ()
 ) -> ClaimArguments:
-    """Return what a release may claim, in the form that `PrivacySpent` takes.
+    """Return the claim of a release, as arguments of `PrivacySpent`.
 
     Parameters
     ----------
     leaks : iterable of str
-        What was read from private rows without payment; the same as passed to
-        `PrivateEstimatorMixin.announce_leaks`.
+        Descriptions of values that were read from private rows without spending budget. They are the same as
+        for `PrivateEstimatorMixin.announce_leaks`.
     source : str
-        ``source`` of the entropy that the noise is drawn from; "seeded" is not private.
+        ``source`` of the entropy of the noise; "seeded" is not private.
     estimator : estimator, default=None
-        Whose parameters may hold bounds that `estimate_bounds` returned.
+        An estimator whose parameters may hold bounds of `estimate_bounds`.
     inputs : iterable of str, default=()
         Names of these parameters.
 
     Returns
     -------
     claim : dict
-        ``claim`` ("dp" without a reason against it, otherwise "not-private") and ``reasons``, to be passed as
+        ``claim`` ("dp" without a reason against it, otherwise "not-private") and ``reasons``. Pass them as
         ``PrivacySpent(..., **claim_of(leaks, entropy.source))``.
 
     Notes
     -----
-    **Privacy.** The claim is a function of parameters and of the kind of the noise's source. It tells nothing
-    about rows, and it does not check the leaks that it is given.
+    **Privacy.** The claim is a function of parameters and of the source of the noise. It reveals nothing
+    about rows, and it does not check the given leaks.
 
     Examples
     --------
@@ -108,8 +109,8 @@ def claim_of(
 
 
 def warn_of_delta(spent: PrivacySpent) -> None:
-    """Warn before a charge where delta is not below 1 / n, and the statement shows n: where n is public."""
-    # A statement names the number of units, or that of the rows that they may hold together.
+    """Warn before a charge if delta is not below 1 / n. This needs n in the statement, where it is public."""
+    # A statement holds the number of units, or that of all their rows.
     of_units, of_rows = ("groups", "private groups"), ("rows", "private rows", "n_rows")
     for name in (*of_units, *of_rows):
         count = spent.unprotected.get(name)
@@ -122,23 +123,23 @@ def warn_of_delta(spent: PrivacySpent) -> None:
 def refuse_seed(random_state: Any, name: str) -> None:
     """Refuse seeded noise in strict mode, unless seeds are declared to be allowed.
 
-    It is for functions that draw noise; estimators call `PrivateEstimatorMixin.announce_leaks`.
+    It is for functions that draw noise. Estimators call `PrivateEstimatorMixin.announce_leaks`.
 
     Parameters
     ----------
     random_state : None, int, RandomState or Generator
         None: there is no seed.
     name : str
-        The function that the user called, for the message.
+        The name of the user's function, for the message.
 
     Raises
     ------
     PrivacyLeakError
-        Strict mode is on, seeds are not allowed, and there is one.
+        There is a seed, strict mode is on, and seeds are not allowed.
 
     Notes
     -----
-    **Privacy.** Who knows a seed can subtract the noise. The check looks at the parameter alone.
+    **Privacy.** Whoever knows a seed can subtract the noise. The check reads the parameter alone.
 
     Examples
     --------
@@ -160,9 +161,9 @@ def refuse_seed(random_state: Any, name: str) -> None:
 def with_privacy_label(cls: Class) -> Class:
     """Decorate a class of estimators that puts a privacy label under scikit-learn's diagram.
 
-    In the diagram, also that of a pipeline, its box says in a caption what was spent, or will be. An object
-    whose ``releases_state`` is False shows parameters, and a notice instead of values: neither its
-    fitted attributes nor its statements, inside a pipeline's diagram neither.
+    In the diagram, also that of a pipeline, the caption of its box shows what was spent, or will be spent. An
+    object whose ``releases_state`` is False shows parameters, and a notice instead of values. It shows
+    neither fitted attributes nor statements, also inside the diagram of a pipeline.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def with_privacy_label(cls: Class) -> Class:
     >>> "a secret" in page, "Never publish" in page
     (False, True)
     """
-    # scikit-learn < 1.7 shows its diagram in `_repr_html_inner` without asking `_html_repr`.
+    # scikit-learn < 1.7 shows its diagram in `_repr_html_inner` and does not call `_html_repr`.
     cls._html_repr = cls._repr_html_inner = _html_repr  # type: ignore[attr-defined]
     for method in (_repr_mimebundle_, _sk_visual_block_, _get_fitted_attr_html):
         setattr(cls, method.__name__, method)
@@ -222,7 +223,7 @@ def _label_of(estimator: Any) -> str:
 
 
 def _caption_of(estimator: Any) -> str:
-    """Return the label in a few words: parameters, or the statement, and no other attribute."""
+    """Return the label in a few words, from parameters or the statement, and no other attribute."""
     fitted = vars(estimator)
     if not estimator.releases_state:
         return html.CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
@@ -233,12 +234,12 @@ def _caption_of(estimator: Any) -> str:
         return html.CAPTION_OF_RISK
     try:
         return html.caption_of_plan(check_epsilon(fitted.get("epsilon")))
-    except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
+    except (TypeError, ValueError):  # a fit will refuse it, or there is no epsilon
         return ""
 
 
 def _as_covered(estimator: Any, spent: PrivacySpent) -> PrivacySpent:
-    """Return the statement without its claim where the class does not stand for it."""
+    """Return the statement, without its claim if the class is not trusted."""
     doubt = reason_against(estimator, "PrivateEstimatorMixin")
     if doubt is None:
         return spent
@@ -247,7 +248,7 @@ def _as_covered(estimator: Any, spent: PrivacySpent) -> PrivacySpent:
 
 @with_privacy_label
 class PrivacyHTMLMixin:
-    """Mixin of estimators with a privacy label that are parts of private ones."""
+    """Mixin of estimators with a privacy label inside private ones."""
 
     releases_state: bool = True
 
@@ -258,13 +259,13 @@ class PrivacyHTMLMixin:
 @public_module("skprivate.base")
 @with_privacy_label
 class PrivateEstimatorMixin:
-    """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
+    """Mixin of every private estimator: it announces leaks, and charges costs before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
-    BaseEstimator)``. A subclass of a private estimator lists it again, as its last base: a report believes no
-    class that does not declare itself. Decorate ``fit`` with `private_fit`, collect leaks in a list, call
-    `announce_leaks` and `charge` when everything deterministic is done, and draw the noise last.
-    :doc:`/extending` tells the whole contract.
+    BaseEstimator)``. A subclass of a private estimator must list it again, as its last base: a report trusts
+    no class that does not declare itself. Decorate ``fit`` with `private_fit`, and collect leaks in a list.
+    Call `announce_leaks` and `charge` when everything deterministic is done, and draw the noise last.
+    :doc:`/extending` describes the whole contract.
 
     Attributes
     ----------
@@ -272,20 +273,20 @@ class PrivateEstimatorMixin:
         True: fitted attributes and pickles hold released values and public inputs only. False: the object
         holds a site's rows and must never be published.
     releases_all_draws : bool, class attribute
-        True: all that a fit draws counts as released. False: what leaves is less than its mechanisms return,
-        the position of the largest noisy score, say, and the proof says why that costs less. The battery then
-        judges by what fits leave behind.
+        True: all that a fit draws counts as released. False: the fit releases less than its mechanisms
+        return, such as the position of the largest noisy score, and the proof shows why that costs less. The
+        battery then tests the attributes of fitted objects.
     declared_roles : dict, class attribute
-        Role of every parameter of the constructor, made by `assign_roles`. A parameter that it does not name
-        is "release".
+        Role of every parameter of the constructor, made by `assign_roles`. Other parameters have the role
+        "release".
     leak_remedy : str, class attribute
-        What a user should do about a leak, as the message says it.
+        The remedy of a leak, as a sentence for the message.
 
     Notes
     -----
-    **Privacy.** The mixin keeps the order of a fit (announce, charge, draw) possible and testable; it proves
-    nothing. That the noise fits the sensitivity is for the author to prove, and for
-    `skprivate.audit.check_private_estimator` to attack.
+    **Privacy.** The mixin makes the order of a fit (announce, charge, draw) possible and testable. It proves
+    nothing. The author must prove that the noise fits the sensitivity.
+    `skprivate.audit.check_private_estimator` attacks the claim.
 
     Examples
     --------
@@ -330,11 +331,11 @@ class PrivateEstimatorMixin:
     bounds_: tuple[FloatArray, FloatArray]
     n_features_in_: int
 
-    #: The parameter that declares bounds of X where there is no domain.
+    #: The parameter that declares bounds of X without a domain.
     _bounds_parameter = "bounds"
 
     def is_strict(self) -> bool:
-        """Return whether strict mode holds for this object: that of the process, or of its pickle.
+        """Return whether strict mode holds for this object, by the process or by its pickle.
 
         Returns
         -------
@@ -357,13 +358,13 @@ class PrivateEstimatorMixin:
 
     def __sklearn_clone__(self) -> Any:
         copy = keep_mode_of(self, super().__sklearn_clone__())  # type: ignore[misc]
-        # The clone of a clone too: its seed is still not its owner's where one meta-estimator holds another.
+        # Also for the clone of a clone: one meta-estimator may hold another.
         if self in _UNSEEDED_CLONES or getattr(self, "random_state", 0) is None:
             _UNSEEDED_CLONES.add(copy)
         return copy
 
     def _draft(self) -> Self:
-        """Return what a fit works on until it is complete."""
+        """Return the copy that a fit changes until it is complete."""
         draft: Self = draft_of(self)
         if self in _UNSEEDED_CLONES:
             _UNSEEDED_CLONES.add(draft)
@@ -372,24 +373,24 @@ class PrivateEstimatorMixin:
     leak_remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
     def announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
-        """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
+        """Warn once about everything that makes a fit not private by accident; raise in strict mode.
 
-        That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
-        estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
-        Seeds that are declared (``allow_seeds``) are neither.
+        These are values that were read from private rows, and a seed that a meta-estimator set on its clone
+        of an unseeded estimator. A seed of the user gives no warning, but is an error in strict mode. Seeds
+        that are declared (``allow_seeds``) are neither.
 
         Parameters
         ----------
         leaks : list of str
-            What would be read from private rows, in words that repeat no value of them. Empty: only seeds
-            are looked at.
+            Descriptions of everything that would be read from private rows, without its values. Empty: only
+            seeds are checked.
         seeded : bool, default=False
-            Whether noise is seeded elsewhere than by ``random_state`` of this estimator.
+            Whether noise is seeded by anything except ``random_state`` of this estimator.
 
         Raises
         ------
         PrivacyLeakError
-            In strict mode, where there is any.
+            In strict mode, if there is a leak or a seed.
 
         Warns
         -----
@@ -417,24 +418,24 @@ class PrivateEstimatorMixin:
         warn_user(message, PrivacyLeakWarning)
 
     def _find_ledgers(self) -> list[PrivacyLedger]:
-        """Return the ledgers that a fit will charge, and count a failure in."""
+        """Return the ledgers in which a fit is charged, or counted as failed."""
         ledger = getattr(self, "ledger", None)
         return [ledger] if isinstance(ledger, PrivacyLedger) else []
 
     def charge(self, spent: PrivacySpent, *, charge_id: str | None = None) -> None:
-        """Charge the ledger, if there is one; to be called before any noise is drawn.
+        """Charge the ledger, if there is one. Call it before any noise is drawn.
 
         Parameters
         ----------
         spent : PrivacySpent
-            What the fit will state as ``privacy_spent_``.
+            The statement that the fit will store as ``privacy_spent_``.
         charge_id : str, default=None
-            Public text by which the ledger counts this charge once, see `PrivacyLedger.charge`.
+            Public text with which the ledger counts this charge once, see `PrivacyLedger.charge`.
 
         Raises
         ------
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged.
+            The ledger refuses the charge. Nothing is charged.
 
         Warns
         -----
@@ -449,12 +450,12 @@ class PrivateEstimatorMixin:
     declared_roles: Mapping[str, str] = {}
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        """Return the roles of the parameters as they are set; to be overridden where values change roles.
+        """Return the roles of the parameters as they are set. Override it if values change roles.
 
         Parameters
         ----------
         y : array-like, default=None
-            The targets of the fit. Only their form may be looked at.
+            The targets of the fit. Only their shape and type may be used.
 
         Returns
         -------
@@ -464,7 +465,7 @@ class PrivateEstimatorMixin:
         return self.declared_roles
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
-        """Return what a fit will cost at most; to be overridden by what a private search may tune.
+        """Return an upper bound on the cost of a fit. Estimators for a private search override it.
 
         Parameters
         ----------
@@ -474,23 +475,23 @@ class PrivateEstimatorMixin:
         Returns
         -------
         cost : PlannedCost
-            A function of parameters alone.
+            It is a function of parameters alone.
 
         Raises
         ------
         TypeError
-            The estimator does not override it: it states no epsilon before it is fitted.
+            The estimator does not override it: it states no epsilon before a fit.
         """
         raise TypeError(
             f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot charge "
-            "for it in advance."
+            "for it."
         )
 
     def check_public(self, shape: PublicShape) -> None:
-        """Raise what a fit to rows of such a shape would raise whatever they hold; to be overridden.
+        """Raise the errors of a fit that any rows of such a shape would cause; to be overridden.
 
-        A fit calls it when it knows the shape of its rows; a private search for every candidate before it
-        pays.
+        A fit calls it when it knows the shape of its rows. A private search calls it for every candidate
+        before the charge.
 
         Parameters
         ----------
@@ -508,7 +509,7 @@ class PrivateEstimatorMixin:
         Returns
         -------
         estimator : estimator
-            A copy; this estimator stays as it is, and no row is read.
+            A copy. This estimator does not change, and no row is read.
 
         Raises
         ------
@@ -520,7 +521,7 @@ class PrivateEstimatorMixin:
     def resolve_bounds(
         self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of X: as declared, else those of the public rows, else of all rows.
+        """Return the bounds of X: the declared ones, else those of the public rows, else of all rows.
 
         Parameters
         ----------
@@ -538,11 +539,11 @@ class PrivateEstimatorMixin:
         Raises
         ------
         TypeError, ValueError
-            They are no bounds of such columns, or rows from which they are read hold NaN or infinity.
+            They are no bounds of such columns, or they are read from rows with NaN or infinity.
 
         Notes
         -----
-        **Privacy.** Bounds of all rows are a leak: the caller passes it to `announce_leaks` and `claim_of`.
+        **Privacy.** Bounds of all rows are a leak. The caller passes it to `announce_leaks` and `claim_of`.
         """
         if bounds is not None:
             names = getattr(self, "feature_names_in_", None)
@@ -554,7 +555,7 @@ class PrivateEstimatorMixin:
         return lower, upper
 
     def read_numbers(self, X: Any) -> FloatArray:
-        """Validate a table in strict mode, where its type alone can fail: NaN stands for what is no number.
+        """Validate a table in strict mode. Only its type can fail; cells that are no numbers become NaN.
 
         Parameters
         ----------
@@ -563,12 +564,12 @@ class PrivateEstimatorMixin:
         Returns
         -------
         table : ndarray of float64 of shape (n_rows, n_features)
-            The caller puts NaN and infinities within the declared bounds, by `within_bounds`.
+            The caller moves NaN and infinities within the declared bounds, by `within_bounds`.
 
         Raises
         ------
         TypeError, ValueError
-            It is no table, or one of dates, masks or complex numbers.
+            It is no table, or a table of dates, masks or complex numbers.
         """
         return read_numbers(self, X, least_rows=0 if self.may_lack_rows() else 1)
 
@@ -581,18 +582,18 @@ class PrivateEstimatorMixin:
 
         Notes
         -----
-        **Privacy.** Under "add-remove" one row and none are neighbours: an error that only one of them
-        raises costs no epsilon and tells them apart for sure. The sums of no rows are 0 and get the same
-        noise, so that the bound on the loss needs no case of its own. Under the other relations the number of
-        private rows is public. Outside strict mode a table without rows stays an error, as scikit-learn's
-        checks demand, and the ledger counts it.
+        **Privacy.** Under "add-remove", one row and no row are neighbours. An error for only one of them
+        spends no epsilon and distinguishes them with certainty. The sums of no rows are 0 and get the same
+        noise, so that the bound on the loss holds without a special case. Under the other relations the
+        number of private rows is public. Outside strict mode a table without rows is an error, as
+        scikit-learn's checks require, and the ledger counts it.
         """
         return self.is_strict() and getattr(self, "relation", None) == "add-remove"
 
     def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
-        """Validate labels in strict mode: one that is neither text nor a number is among no classes.
+        """Validate labels in strict mode: a label that is neither text nor a number is in no class.
 
-        Objects of text lose white space around it, and None stands for what is neither.
+        White space around text in objects is removed. Labels that are neither become None.
 
         Parameters
         ----------
@@ -606,7 +607,7 @@ class PrivateEstimatorMixin:
         Raises
         ------
         TypeError, ValueError
-            There are none, or not one per row, or their type is one of dates or masks.
+            There are no labels, or not one per row, or they are dates or masks.
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
@@ -617,35 +618,35 @@ class PrivateEstimatorMixin:
             raise ValueError("X and y must have one label per row.")
         return plain_cells(labels)
 
-    # Estimators with a parameter ``domain`` read their tables through it; without one X is read as it is.
-    # Features are those of the raw table: ``n_features_in_`` and ``feature_names_in_`` name its columns, and
-    # ``domain_.encoded_names`` the columns that the rows become.
+    # Estimators with a parameter ``domain`` read their tables through it. Without a domain, X is not encoded.
+    # ``n_features_in_`` and ``feature_names_in_`` are about columns of the raw table, and
+    # ``domain_.encoded_names`` about the encoded columns.
 
     @property
     def _declared_bounds(self) -> Any:
         return getattr(self, self._bounds_parameter)
 
     def _check_domain(self) -> None:
-        """Raise ValueError where bounds are declared beside a domain, which has its own."""
+        """Raise ValueError if bounds are declared beside a domain, which has its own."""
         if self.domain is not None and self._declared_bounds is not None:
             raise ValueError(f"domain declares the bounds of X: pass domain or {self._bounds_parameter}.")
 
     def _encode_rows(self, X: Any) -> Any:
-        """Return the rows of a fit as numbers where there is a domain, else as they are."""
+        """Return the rows of a fit, encoded as numbers if there is a domain."""
         vars(self).pop("domain_", None)
         if self.domain is None:
             return X
         return self.domain.encode(X, strict=self.is_strict())
 
     def _name_columns(self) -> None:
-        """Set the number and the names of the raw columns, and keep the domain, where there is one."""
+        """Set the number and the names of the raw columns, and keep the domain, if there is one."""
         if self.domain is not None:
             self.domain_ = self.domain
             self.n_features_in_ = len(self.domain.names)
             self.feature_names_in_ = np.array(self.domain.names, dtype=object)
 
     def _names_of_features(self) -> tuple[str, ...] | None:
-        """Return the names of the columns that the model is about; None where they have none."""
+        """Return the names of the columns of the model; None if they have no names."""
         if self.domain is not None:
             return self.domain.encoded_names
         names = getattr(self, "feature_names_in_", None)
@@ -654,7 +655,7 @@ class PrivateEstimatorMixin:
     def _read_fitted(self, X: Any, **options: Any) -> FloatArray:
         """Validate rows for a fitted model; `options` are those of scikit-learn's ``check_array``.
 
-        In strict mode no cell makes it fail: what is no finite number is put within the bounds, as in a fit.
+        In strict mode no cell makes it fail: cells that are no finite numbers are moved within the bounds.
         """
         domain = getattr(self, "domain_", None)
         if domain is not None:
@@ -664,10 +665,10 @@ class PrivateEstimatorMixin:
         return validate_data(self, X, dtype=np.float64, reset=False, **options)
 
     def _after_release(self) -> None:
-        """Warn of what was released, when the fit is complete."""
+        """Warn about released values, when the fit is complete."""
 
     def _encoded_shape(self, shape: PublicShape) -> PublicShape:
-        """Return the shape of encoded rows, given that of the table; ValueError for another table's."""
+        """Return the shape of encoded rows from that of the table; ValueError for other columns."""
         if self.domain is None or shape.n_features is None:
             return shape
         self._check_domain()

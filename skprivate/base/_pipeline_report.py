@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Privacy report over a fitted pipeline or search, and over every step in it."""
+"""Privacy report on a fitted pipeline or search, and on every step in it."""
 
 import functools
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from ..utils._public_module import changed_methods, declared_by, public_module, 
 from ._mixin import PrivateEstimatorMixin
 from ._stateless_steps import PublicEstimator, chosen_by_rows, learns_from_rows, may_be_sparse, refuses_sparse
 
-# Only these very classes are known to learn nothing themselves; a subclass may do anything.
+# Only these classes are known to learn nothing themselves. A subclass may do anything.
 CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
 for _kind in CONTAINERS:
     remember(_kind)
@@ -31,13 +31,13 @@ for _kind in CONTAINERS:
 class StatelessMixin:
     """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
 
-    A subclass may do more and does not inherit the promise: it declares itself by the mixin among its own
-    bases. The report names the module of whoever promised.
+    A subclass may do more, so it does not inherit the promise. It must list the mixin among its own bases.
+    The report names the module that made the promise.
 
     Notes
     -----
-    **Privacy.** The promise is the author's word. Nobody checks that ``fit`` reads no row, except
-    `skprivate.audit.check_private_pipeline`, which tries.
+    **Privacy.** The author makes the promise. Only `skprivate.audit.check_private_pipeline` tests that
+    ``fit`` reads no row.
 
     Examples
     --------
@@ -64,26 +64,26 @@ class StatelessMixin:
 def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     """Report what a fitted estimator, pipeline or search did with the private rows.
 
-    Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. What is neither a
-    private estimator that paid nor known to learn nothing counts as having read private rows without paying:
-    unknown means not private.
+    It goes through Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. A step is
+    uncovered unless it is a private estimator that spent budget, or is known to learn nothing: unknown means
+    not private.
 
-    It believes the estimators of this package, and classes of others that declare themselves by
-    `PrivateEstimatorMixin` or `StatelessMixin` among their own bases; their steps say "as declared by module
-    M". A subclass that does not declare itself is uncovered, whatever it inherits.
+    It trusts the estimators of this package. It trusts classes of others if they declare themselves by
+    `PrivateEstimatorMixin` or `StatelessMixin` among their own bases, and reports them with "as declared by
+    module M". A subclass that does not declare itself is uncovered, even if it inherits from such a class.
 
-    It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
-    search that chose it, no longer tells where it came from.
+    It sees the present object. It cannot know that a step was swapped after the fit, or that an estimator is
+    the ``best_estimator_`` of a search.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted.
+        A fitted estimator.
 
     Returns
     -------
     report : PrivacyReport
-        Its ``str()`` names every step by name and class; its claim covers the whole.
+        Its ``str()`` names every step by name and class. Its claim covers the whole.
 
     Raises
     ------
@@ -93,13 +93,13 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     See Also
     --------
     PublicEstimator : Declares a fitted step public.
-    skprivate.audit.check_private_pipeline : Looks for what a report may have missed.
+    skprivate.audit.check_private_pipeline : Tests for leaks that a report may have missed.
 
     Notes
     -----
-    **Privacy.** Known to learn nothing are, besides a `StatelessMixin` and a `PublicEstimator`:
+    **Privacy.** Besides a `StatelessMixin` and a `PublicEstimator`, these are known to learn nothing:
 
-    - ``Binarizer``, ``Normalizer`` but for norm "l1", ``FeatureHasher``, ``HashingVectorizer`` without
+    - ``Binarizer``, ``Normalizer`` except with norm "l1", ``FeatureHasher``, ``HashingVectorizer`` without
       functions of its user;
     - ``FunctionTransformer`` around functions of NumPy that never warn, or a `SilentUfunc`;
     - ``OneHotEncoder`` and ``OrdinalEncoder`` with ``categories`` given, no ``min_frequency`` or
@@ -107,14 +107,14 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     - ``SimpleImputer(strategy="constant")`` with ``fill_value`` given, ``keep_empty_features=True`` and no
       indicator; ``MissingIndicator(features="all")``;
     - a ``ColumnTransformer`` whose columns are given by name, position or a pattern of names, with
-      ``sparse_threshold=0`` or steps none of which can return a sparse matrix; containers without ``memory``,
+      ``sparse_threshold=0`` or without steps that can return a sparse matrix; containers without ``memory``,
       ``transformer_weights``, or callbacks other than ``ProgressBar``.
 
-    Encoders and imputers keep the type of the table: 64-bit floats and text hold any row, so that they tell
-    of none, and other types count as read. A list gets its type from its rows: pass an array or a frame.
-    Names and number of columns are public. A bound that `estimate_bounds` paid for counts once, however many
-    steps use it, inside a `PublicEstimator` too. Not covered are failures, the time of a fit, and the warning
-    of scikit-learn's check for finite numbers where their sum overflows.
+    Encoders and imputers keep the type of the table. Tables of 64-bit floats and of text can hold any row, so
+    their type reveals nothing. Other types count as read. A list gets its type from its rows: pass an array
+    or a frame. Names and number of columns are public. A bound of `estimate_bounds` counts once, even if
+    several steps use it, also inside a `PublicEstimator`. The report does not cover failures, the time of a
+    fit, and the warning of scikit-learn's check for finite numbers if their sum overflows.
 
     Examples
     --------
@@ -160,17 +160,17 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
 
 
 def is_container(estimator: Any) -> bool:
-    """Whether it is one of the `CONTAINERS`, by identity: a metaclass may call its class equal to them."""
+    """Whether this is one of the `CONTAINERS`, by identity: a metaclass may say that its class is equal."""
     return any(type(estimator) is kind for kind in CONTAINERS)
 
 
 def is_private(estimator: Any) -> bool:
-    """Whether its class, and not what the object says of its class, is that of a private estimator."""
+    """Whether the type is that of a private estimator; an object may misstate its ``__class__``."""
     return issubclass(type(estimator), PrivateEstimatorMixin)
 
 
 def _by_whom(estimator: Any) -> str:
-    """Return whose word it is, where that is another module's: of an object, and of what is inside it."""
+    """Return the other modules whose promises the report trusts: for an object, and for those inside it."""
     own = declared_by(estimator)
     inside = dict.fromkeys(_words_inside(estimator, {id(estimator)}))
     return "".join([f", as declared by module {own}" if own else "", *inside])
@@ -179,7 +179,7 @@ def _by_whom(estimator: Any) -> str:
 def _words_inside(estimator: Any, seen: set[int]) -> Iterator[str]:
     model = vars(estimator).get("public_model")
     if model is not None:
-        yield f"; its public model, {type(model).__name__}, is given private rows to predict, on your word"
+        yield f"; its public model, {type(model).__name__}, predicts private rows, as declared by you"
     for _, child in _children(estimator):
         if id(child) in seen:
             continue
@@ -190,13 +190,13 @@ def _words_inside(estimator: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
-    """Bounds that were paid for before and given to a step, each once."""
+    """Yield the estimated bounds of a step, which were charged before, each once."""
     for name, bounds in estimates_of(estimator):
         if bounds.release_id in counted:
             continue
         counted.add(bounds.release_id)
         private = bounds.spent.private
-        paid = "paid for separately" if private else f"not private: {'; '.join(bounds.spent.reasons)}"
+        paid = "charged separately" if private else f"not private: {'; '.join(bounds.spent.reasons)}"
         where = f"{path} > {name}" if path else name
         yield StepReport(
             path=where, estimator="estimate_bounds", status="covered before", reason=paid, spent=bounds.spent
@@ -204,12 +204,12 @@ def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepR
 
 
 def estimates_of(estimator: Any) -> Iterator[tuple[str, EstimatedBounds]]:
-    """Estimated bounds among the parameters of an estimator and of what stands in it, by parameter."""
+    """Yield estimated bounds among the parameters of an estimator and of those inside it, by parameter."""
     if not hasattr(estimator, "get_params"):
         return
     for name, value in sorted(estimator.get_params(deep=True).items()):
         yield from ((name, bounds) for bounds in estimates_in(value))
-    # What is frozen hides its parameters.
+    # A frozen estimator hides its parameters.
     for name, part in (("", estimator), *sorted(estimator.get_params(deep=True).items())):
         if type(part) is PublicEstimator:
             inner = f"{name}__estimator" if name else "estimator"
@@ -217,20 +217,20 @@ def estimates_of(estimator: Any) -> Iterator[tuple[str, EstimatedBounds]]:
 
 
 def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
-    """Why an estimator that paid nothing may have read private rows; None if it is known not to.
+    """Return why an estimator that spent nothing may have read private rows; None if it is known not to.
 
     Parameters
     ----------
     estimator : estimator
     any_row_fits : bool, default=True
-        Before a fit: whether the table that it will see is one of `holds_any_row`. A fitted one tells itself.
+        Before a fit: whether its table satisfies `holds_any_row`. A fitted estimator shows it.
     """
     if not getattr(type(estimator), "releases_state", True):
-        return "holds rows of a site, and is never to be published"
-    # Of the object or its class, and not of what it passes attributes on from.
+        return "holds rows of a site, and must never be published"
+    # From the object or its class, not from an object to which it delegates attributes.
     risk = vars(estimator).get("disclosure_risk_", getattr(type(estimator), "disclosure_risk_", None))
     if isinstance(risk, DisclosureRisk):
-        # One part of a platform: it says itself what it read.
+        # A part of a platform states what it read.
         doubt = reason_against(estimator, "PrivateEstimatorMixin")
         return doubt or "; ".join(risk.leaks) or None
     if risk is not None:
@@ -245,7 +245,7 @@ def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
 
 
 def _caution_of(search: Any) -> str:
-    """What a report adds about a search whose splitter knew of groups that the fits did not protect."""
+    """Return a remark on a search whose splitter kept groups together, if its fits did not protect them."""
     spent = getattr(last_step(getattr(search, "best_estimator_", None)), "privacy_spent_", None)
     if not splits_by_group(getattr(search, "cv", None)) or getattr(spent, "unit", None) != "row":
         return ""
@@ -260,12 +260,12 @@ def _container_reads_rows(container: Any) -> str | None:
     if changed is not None:
         return changed
     if getattr(container, "memory", None) is not None:
-        return "its memory keeps what the steps were given, private rows included"
-    # Other callbacks may keep more than progress.
+        return "its memory keeps the input of the steps, private rows included"
+    # Other callbacks may keep rows.
     if any(type(one) is not ProgressBar for one in vars(container).get("_skl_callbacks", ())):
         return "shows private rows to its callbacks, which may keep them; call set_callbacks()"
     if getattr(container, "transformer_weights", None):
-        return "its weights warn where rows overflow them; scale by BoundsScaler, or not at all"
+        return "its weights warn if a product with rows overflows; scale by BoundsScaler, or not at all"
     if callable(getattr(container, "verbose_feature_names_out", None)):
         return "a function of its user names its columns"
     if type(container) is not ColumnTransformer:
@@ -279,7 +279,7 @@ def _container_reads_rows(container: Any) -> str | None:
 
 
 def _may_be_sparse(step: Any, from_sparse: bool) -> bool:
-    """Whether a step, or None for what is passed through, may return a sparse matrix."""
+    """Whether a step, or "passthrough", may return a sparse matrix."""
     if isinstance(step, str):
         return from_sparse and step == "passthrough"
     if type(step) is Pipeline:
@@ -290,7 +290,7 @@ def _may_be_sparse(step: Any, from_sparse: bool) -> bool:
         return any(_may_be_sparse(inner, from_sparse) for _, inner in step.transformer_list)
     if type(step) is not ColumnTransformer:
         return may_be_sparse(step, from_sparse=from_sparse)
-    # One step that takes some columns and no sparse matrix: there is none, or the fit fails.
+    # If a step that refuses sparse matrices takes some columns, there are none, or the fit fails.
     dense = any(
         refuses_sparse(_first(inner)) and _takes_some(chosen) for _, inner, chosen in step.transformers
     )
@@ -303,20 +303,20 @@ def _first(step: Any) -> Any:
 
 
 def _takes_some(columns: Any) -> bool:
-    """Whether a choice is of one column or more, as far as it tells itself."""
+    """Whether a choice has one column or more, as far as it shows this."""
     if isinstance(columns, list | tuple):
         return any(column is not False for column in columns)
     return isinstance(columns, str | int)
 
 
 def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """What stands inside an estimator, with names: every step of a container, fitted estimators elsewhere."""
+    """Yield those inside an estimator with names: every step of a container, else fitted estimators."""
     if isinstance(estimator, CONTAINERS):
         pairs = steps_of(estimator)
     else:
         learnt = [(key, value) for key, value in vars(estimator).items() if key.endswith("_")]
         found = [pair for key, value in learnt for pair in _estimators_in(key, value)]
-        # Some keep the template that they cloned; it read nothing.
+        # Some keep the unfitted template that they cloned, which read nothing.
         pairs = [(name, child) for name, child in found if _is_fitted(child)]
     seen: set[int] = set()
     for name, child in pairs:
@@ -326,7 +326,7 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
 
 
 def steps_of(container: Any) -> list[tuple[str, Any]]:
-    """Names and estimators of the steps of one of the `CONTAINERS`; once it is fitted, the fitted ones."""
+    """Return names and estimators of the steps of one of the `CONTAINERS`; the fitted ones after a fit."""
     if isinstance(container, Pipeline):
         pairs = container.steps
     elif isinstance(container, FeatureUnion):
@@ -340,7 +340,7 @@ def steps_of(container: Any) -> list[tuple[str, Any]]:
 
 
 def last_step(estimator: Any) -> Any:
-    """What predicts: the estimator itself, or the last step of a pipeline."""
+    """Return the step that predicts: the estimator itself, or the last step of a pipeline."""
     return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 

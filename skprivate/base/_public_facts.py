@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known before a fit: its cost, the shape of its rows, roles of its parameters, and classes."""
+"""Public facts before a fit: its cost, the shape of its rows, roles of its parameters, and classes."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -22,32 +22,31 @@ from ..utils import as_labels, check_bounds
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 
-#: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it
-#: changes neither.
+#: Roles of a parameter: it changes the release, only the post-processing of the release, or neither.
 ROLES = ("release", "post-processing", "computing")
 
-# Beyond it e^epsilon times delta says nothing.
+# With a larger epsilon, e^epsilon times delta is no useful bound.
 _LARGEST_EPSILON = 100
 
 
 @public_module("skprivate.base")
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PlannedCost(ReadableAmounts):
-    """What one fit will spend at most, known from parameters alone.
+    """An upper bound on the cost of a fit, from parameters alone.
 
     Attributes
     ----------
     epsilon, delta : Fraction
-        Never below what ``privacy_spent_`` will say.
+        Never below those of ``privacy_spent_`` after the fit.
     relation : {"replace-one", "add-remove", "local", "label", "joint"}
     leaks : tuple of str
-        What will be read from private rows without payment.
+        Descriptions of values that will be read from private rows without spending budget.
     seeded : bool
         Whether the noise will come from a seed.
 
     Notes
     -----
-    **Privacy.** A private search charges by it before any fit, and fails where a fit then states more.
+    **Privacy.** A private search charges this cost before any fit, and fails if a fit then states more.
 
     Examples
     --------
@@ -69,10 +68,9 @@ class PlannedCost(ReadableAmounts):
 
         Notes
         -----
-        To replace is to remove and to add. Let P, Q, R be the distributions of what is released on one data
-        set, on the same without the unit, and with another unit in its place. Then P(S) <= e^epsilon Q(S) +
-        delta <= e^(2 epsilon) R(S) + (1 + e^epsilon) delta. A local report is private against any change of
-        its unit.
+        To replace is to remove and to add. Let P, Q, R be the distributions of the release on one data set,
+        on the same without the unit, and with another unit instead. Then P(S) <= e^epsilon Q(S) + delta <=
+        e^(2 epsilon) R(S) + (1 + e^epsilon) delta. A local report is private against any change of its unit.
         """
         if self.relation == "local":
             return replace(self, relation="replace-one")
@@ -85,18 +83,18 @@ class PlannedCost(ReadableAmounts):
 @public_module("skprivate.base")
 @dataclass(frozen=True, kw_only=True)
 class PublicShape:
-    """What is public of the rows that a fit will be given: all that a check before a charge may look at.
+    """Public facts about the rows of a fit. A check before a charge may use nothing else.
 
     Attributes
     ----------
     n_features : int or None
-        None: not known before a step in front is fitted.
+        None: it is not known before an earlier step is fitted.
     feature_names : tuple of str or None
-        None: columns have no names, or it is not known which.
+        None: columns have no names, or the names are not known.
     names_known : bool
-        False: a step in front decides about names.
+        False: an earlier step decides about names.
     n_rows : int
-        Rows, or groups.
+        Number of rows, or of groups.
     grouped : bool
         Whether groups are passed.
     structured : bool
@@ -104,11 +102,11 @@ class PublicShape:
     public_labels : ndarray or None
         Targets of the public rows; None: there are none.
     no_targets : array-like or None
-        The targets of no row: their names and types. None: a fit has read its targets already.
+        The targets without any row: their names and types. None: a fit has read its targets already.
 
     Notes
     -----
-    **Privacy.** It holds no private row: a check that looks at nothing else tells nothing about one.
+    **Privacy.** It holds no private row, so a check that uses nothing else reveals nothing about one.
 
     Examples
     --------
@@ -133,7 +131,7 @@ class PublicShape:
         return 0 if self.public_labels is None else len(self.public_labels)
 
     def check_bounds(self, bounds: Any, name: str) -> None:
-        """Refuse declared bounds that are none, or do not fit the columns, as far as these are known."""
+        """Refuse declared bounds that are invalid, or do not fit the columns as far as these are known."""
         by_name = isinstance(bounds, Mapping) and any(isinstance(key, str) for key in bounds)
         if bounds is None or self.n_features is None or (by_name and not self.names_known):
             return
@@ -142,8 +140,8 @@ class PublicShape:
 
 def _exp_above(epsilon: Fraction) -> Fraction:
     if epsilon > _LARGEST_EPSILON:
-        raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON} where delta is above 0.")
-    # exp and the rounding of its argument err by less than 2^-45 in relation.
+        raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON} if delta is above 0.")
+    # exp and the rounding of its argument have a relative error below 2^-45.
     return Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40))
 
 
@@ -151,7 +149,7 @@ def _exp_above(epsilon: Fraction) -> Fraction:
 
 
 def assign_roles(*, release: str = "", post_processing: str = "", computing: str = "") -> dict[str, str]:
-    """Return roles by parameter, for a private estimator's declaration; see `parameter_roles`.
+    """Return roles by parameter, for the declaration of a private estimator; see `parameter_roles`.
 
     Parameters
     ----------
@@ -164,8 +162,8 @@ def assign_roles(*, release: str = "", post_processing: str = "", computing: str
 
     Notes
     -----
-    **Privacy.** A private search sets parameters of role "post-processing" after a fit and pays for one fit:
-    give this role only to what `PrivateEstimatorMixin.post_processed` changes without a row.
+    **Privacy.** A private search sets parameters of role "post-processing" after a fit and charges one fit.
+    Give this role only to parameters that `PrivateEstimatorMixin.post_processed` changes without rows.
 
     Examples
     --------
@@ -178,26 +176,28 @@ def assign_roles(*, release: str = "", post_processing: str = "", computing: str
 
 
 def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
-    """Say of every parameter whether tuning it costs privacy.
+    """Return the role of every parameter: whether tuning it spends budget.
 
     Parameters
     ----------
     estimator : estimator
         A private estimator, or a pipeline. It need not be fitted.
     y : array-like, default=None
-        The targets: with censored ones some parameters do more. Only their form is looked at.
+        The targets. With censored targets, some parameters have another role. Only their shape and type are
+        used.
 
     Returns
     -------
     roles : dict
-        By the name that ``get_params`` and a grid use: "release" (part of what is released: another value
-        needs another fit, and is paid for), "post-processing" (changes what is made of the released values:
-        free) or "computing" (changes neither). Parameters of estimators that declare no roles are "release".
-        In a pipeline only those of the last step can be "post-processing": later steps learn from the others.
+        Roles by the names of ``get_params`` and of a grid. "release": it changes the release, so another
+        value needs another fit, and spends budget. "post-processing": it changes only how released values are
+        used, which is free. "computing": it changes neither. Parameters of estimators that declare no roles
+        are "release". In a pipeline only those of the last step can be "post-processing", since later steps
+        learn from the earlier ones.
 
     Notes
     -----
-    **Privacy.** The roles are what the classes declare; nothing about rows is read.
+    **Privacy.** The classes declare the roles. Nothing about rows is read.
 
     Examples
     --------
@@ -228,11 +228,11 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
     return roles
 
 
-# What estimators say of their rows and parameters.
+# Statements of estimators about their rows and parameters.
 
 
 def shape_of(estimator: Any, n_rows: int, grouped: bool = False, **more: Any) -> PublicShape:
-    """Return the shape of the rows that an estimator has read; `more` are other attributes of the shape."""
+    """Return the shape of the rows that an estimator has read; `more` are other attributes of it."""
     names = getattr(estimator, "feature_names_in_", None)
     return PublicShape(
         n_features=estimator.n_features_in_,
@@ -244,7 +244,7 @@ def shape_of(estimator: Any, n_rows: int, grouped: bool = False, **more: Any) ->
 
 
 def cost_of(estimator: Any, budget: Any, leaks: Iterable[str]) -> PlannedCost:
-    """Return the planned cost of an estimator that spends a budget, and reads so much without payment."""
+    """Return the planned cost of an estimator that spends a budget and has these leaks."""
     return PlannedCost(
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -255,15 +255,15 @@ def cost_of(estimator: Any, budget: Any, leaks: Iterable[str]) -> PlannedCost:
 
 
 def sources_of(estimator: Any, names: Iterable[str], otherwise: str) -> dict[str, str]:
-    """Return where the values of parameters come from that declare bounds, classes and the like.
+    """Return the sources of parameters that declare bounds, classes and the like.
 
     Parameters
     ----------
     estimator : estimator
     names : iterable of str
-        Of the parameters.
+        Names of the parameters.
     otherwise : str
-        What is said of those that are not declared.
+        The source of those that are not declared.
     """
     sources = {}
     for name in names:
@@ -274,11 +274,11 @@ def sources_of(estimator: Any, names: Iterable[str], otherwise: str) -> dict[str
     return sources
 
 
-# Classes, read by one rule in fits and in scores.
+# Classes: fits and scores read them by one rule.
 
 
 def resolve_classes(declared: Any, y: NDArray[Any], public: BoolArray) -> NDArray[Any]:
-    """Return the classes: as declared, or those of the public rows, or else of all rows."""
+    """Return the classes: the declared ones, else those of the public rows, else of all rows."""
     if declared is None:
         return labels.find_classes(y[public] if public.any() else y)
     classes = labels.declared_classes(declared)
@@ -287,7 +287,7 @@ def resolve_classes(declared: Any, y: NDArray[Any], public: BoolArray) -> NDArra
 
 
 def known_classes(declared: Any, shape: PublicShape) -> NDArray[Any] | None:
-    """Return the classes as far as public facts tell, once these facts were checked."""
+    """Check the public facts, and return the classes as far as these facts determine them."""
     if declared is None:
         return None if shape.public_labels is None else labels.find_classes(shape.public_labels)
     labels.refuse_label_types(shape.no_targets, declared)
@@ -299,13 +299,13 @@ def known_classes(declared: Any, shape: PublicShape) -> NDArray[Any] | None:
 
 @redact_errors
 def score_labels(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Return the accuracy of `predict`: an exact function of the rows that are passed.
+    """Return the accuracy of `predict`, an exact function of the given rows.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        True labels, read as in ``fit``: white space around text does not count. A label that is none of
+        True labels, read as in ``fit``: white space around text does not count. A label that is not in
         ``classes_`` is never predicted.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. None: all rows have the same weight.
@@ -317,7 +317,7 @@ def score_labels(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     Raises
     ------
     TypeError
-        The type of y is one of numbers and the classes are text, or the reverse.
+        y holds numbers and the classes are text, or the reverse.
     """
     labels.refuse_label_types(y, self.classes_)
     predicted = labels.number_labels(self.predict(X), self.classes_)

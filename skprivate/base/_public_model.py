@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models that public rows alone train: fitted, cross-fitted, and checked for what they predict."""
+"""Models of public rows alone: they are fitted, cross-fitted, and their predictions are checked."""
 
 import warnings
 from typing import Any
@@ -17,27 +17,27 @@ from ..metrics._model_outputs import aligned_copy, is_same_in_any_table
 from ..metrics._probabilities import log, row_totals, softmax
 from ..utils._public_module import public_module
 
-#: Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt
-#: raises it by about half a nat at most, through the temperature.
+#: Nats by which cross-fitted predictions must raise the likelihood of public labels. Fitted noise raises it
+#: by at most about half a nat, through the temperature.
 LEAST_GAIN = 2.0
 #: Predictions that differ by less are constant.
 SAME = 1e-6
-# Parts of the public rows, each of which is predicted by a model that has not seen it.
+# Parts of the public rows: each is predicted by a model that was not fitted to it.
 _FOLDS = 5
-# Bounds of a prediction: a model that has seen hundreds of rows cannot know more.
+# Least probability of a prediction: a model of hundreds of rows cannot know more.
 _LEAST_SHARE = 0.01
-# Prior of the temperature, around 1: forests want up to 2, models that are fitted to noise want 0.
+# Prior of the temperature, around 1: the best one of forests is up to 2, and of models fitted to noise 0.
 _TEMPERATURE_ERROR, _HIGHEST_TEMPERATURE = 0.5, 4.0
 
 
-# Steps that choose columns of a table, or encode its levels: what holds one wants no encoded rows.
+# Steps that choose columns of a table, or encode its levels. A model with one of them gets no encoded rows.
 _OF_TABLES = frozenset(
     ("ColumnTransformer", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder", "TableVectorizer")
 )
 
 
 def of_encoded_rows(estimator: Any, domain: TableDomain | None) -> Any:
-    """Return an estimator that takes encoded rows: one that chooses or encodes columns gets the table."""
+    """Return an estimator for encoded rows. If it chooses or encodes columns, it gets a decoded table."""
     parts = [estimator, *estimator.get_params(deep=True).values()] if hasattr(estimator, "get_params") else []
     if domain is None or not any(type(part).__name__ in _OF_TABLES for part in parts):
         return estimator
@@ -46,10 +46,11 @@ def of_encoded_rows(estimator: Any, domain: TableDomain | None) -> Any:
 
 @public_module("skprivate.base")
 class TableModel(BaseEstimator):
-    """A model of declared columns, for those who have encoded rows: it gets a table with their names.
+    """A model of declared columns, for callers with encoded rows: it gets a table with column names.
 
-    The table is a function of the encoded row: text for levels of text, None where a row has none; floats for
-    numbers, booleans and other levels, NaN where an indicator says missing; dates.
+    The table is a function of the encoded rows. Levels of text become text, or None if a row has none.
+    Numbers, booleans and other levels become floats, or NaN if an indicator marks them missing. Dates become
+    dates.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class TableModel(BaseEstimator):
         self.domain = domain
 
     def fit(self, X: FloatArray, y: NDArray[Any]) -> "TableModel":
-        """Fit a clone to the table; ValueError where it fails on a declared level that these rows lack."""
+        """Fit a clone to the table; ValueError if it fails on a declared level that these rows lack."""
         self.estimator_ = clone(self.estimator).fit(self._table(X), y)
         try:
             with warnings.catch_warnings():
@@ -90,7 +91,7 @@ class TableModel(BaseEstimator):
         return self.estimator_.predict_proba(self._table(X))
 
     def last_step(self, X: FloatArray) -> tuple[Any, FloatArray]:
-        """Return the last step of a pipeline and what it gets of rows, if the steps before look cells up."""
+        """Return the last step of a pipeline and its input, if the earlier steps transform cell by cell."""
         model = self.estimator_
         if not isinstance(model, Pipeline) or not is_same_in_any_table(model[:-1]):
             return self, X
@@ -98,7 +99,7 @@ class TableModel(BaseEstimator):
         return model[-1], np.asarray(ready.toarray() if issparse(ready) else ready, dtype=np.float64)
 
     def _with_all_levels(self, row: FloatArray) -> FloatArray:
-        """Return the row, and with every other level of every column in place of its own."""
+        """Return the row, and copies of it with every level of every column."""
         rows = [row]
         for group in self.domain.groups:
             for place in range(group.n_levels):
@@ -115,7 +116,7 @@ class TableModel(BaseEstimator):
             import pandas
         except ImportError:
             raise ImportError("a public_model that reads columns by name needs pandas.") from None
-        # Types are those of the declarations, whatever rows hold.
+        # Types depend on the declarations alone.
         text, columns = pandas.Series(["text"]).dtype, {}
         for group, (name, cells) in zip(self.domain.groups, self.domain.decode(X).items(), strict=True):
             column = self.domain.columns[name]
@@ -132,7 +133,7 @@ class TableModel(BaseEstimator):
 
 
 def fit_model(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:
-    """Return a clone fitted to public rows; ValueError, with the model's reason, where it cannot be."""
+    """Return a clone fitted to public rows; ValueError, with the model's reason, if the fit fails."""
     try:
         # A copy: some models work in place.
         return clone(estimator).fit(X.copy(), labels)
@@ -143,7 +144,7 @@ def fit_model(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:
 def cross_fit_shares(
     estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]
 ) -> FloatArray:
-    """Return predictions of every row by a model that was fitted to the other folds, stratified by label."""
+    """Return the prediction of every row by a model of the other folds, stratified by label."""
     fold = np.empty(len(X), dtype=np.int64)
     fold[np.argsort(labels, kind="stable")] = np.arange(len(X)) % _FOLDS
     shares = np.empty((len(X), len(classes)))
@@ -164,7 +165,7 @@ def predict_shares(classifier: Any, X: FloatArray, classes: NDArray[Any]) -> Flo
     Raises
     ------
     ValueError
-        It predicts something else than probabilities of some of the classes.
+        It does not predict probabilities of some of the classes.
     """
     try:
         found = np.asarray(classifier.predict_proba(aligned_copy(X)), dtype=np.float64)
@@ -175,12 +176,12 @@ def predict_shares(classifier: Any, X: FloatArray, classes: NDArray[Any]) -> Flo
     except Exception as error:
         raise ValueError(f"public_model cannot predict probabilities of its classes: {error}") from error
     if not known or found.shape != (len(X), len(own)):
-        raise ValueError("public_model must predict one column for each class that public rows have.")
+        raise ValueError("public_model must predict one column for each class of the public rows.")
     if not (
         np.isfinite(found).all() and (found >= 0).all() and np.allclose(found.sum(axis=1), 1.0, atol=1e-3)
     ):
         raise ValueError(
-            "public_model predicts no probabilities: numbers from 0 to 1 that add to 1 in a row."
+            "public_model does not predict probabilities: numbers from 0 to 1 that add up to 1 in a row."
         )
     shares = np.zeros((len(X), len(classes)))
     shares[:, places] = found
@@ -206,7 +207,7 @@ def fit_temperature(shares: FloatArray, labels: NDArray[np.int32]) -> float:
 
 
 def log_likelihood_gain(shares: FloatArray, labels: NDArray[np.int32]) -> float:
-    """Return by how much predictions raise the log-likelihood of labels over that of their base rate."""
+    """Return the log-likelihood of labels by predictions less that by their base rate."""
     base = np.bincount(labels, minlength=shares.shape[1]) / len(labels)
     return float(np.sum(np.log(shares[np.arange(len(labels)), labels]) - np.log(base[labels])))
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Steps of a pipeline that learn nothing from rows: declared ones, and those of scikit-learn.
 
-A step counts as stateless if no row has a say in what it leaves: attributes, names, types, warnings. Whatever
-is not known to be so counts as having read rows. `skprivate.audit.check_private_pipeline` tests this list.
+A step counts as stateless if its attributes, names, types and warnings depend on no row. Any other step
+counts as having read rows. `skprivate.audit.check_private_pipeline` tests this list.
 
-**Types.** A fitted encoder or imputer keeps the type of the table that it saw. Any row fits into a table of
-64-bit floats or of objects, so among such tables the type is the same for all neighbours. One value of .5, or
-one that is missing, turns a column of integers into floats, so another type tells of a row. A list has no
-type of its own: its rows give it one.
+**Types.** A fitted encoder or imputer keeps the type of its table. Any row fits into a table of 64-bit floats
+or of objects, so the type of such a table is the same for all neighbours. One value of 0.5, or a missing one,
+turns a column of integers into floats, so another type reveals something about a row. A list has no type of
+its own: it gets one from its rows.
 """
 
 import sys
@@ -35,23 +35,23 @@ from ..utils._tables import numbers_of, refuse_text
 class PublicEstimator(FrozenEstimator):
     """Hold a fitted estimator that you declare public: it was fitted on public rows, or is published anyway.
 
-    It is scikit-learn's ``FrozenEstimator`` with a declaration: ``fit`` does nothing, a clone is the object
-    itself, and all else is done by the estimator inside. It works in pipelines and in private searches, and
-    the declaration travels with a pickle.
+    It is scikit-learn's ``FrozenEstimator`` with a declaration. ``fit`` does nothing, a clone is the object
+    itself, and the estimator inside does all else. It works in pipelines and in private searches, and the
+    declaration is kept in a pickle.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted.
+        A fitted estimator.
 
     See Also
     --------
-    skprivate.privacy_report : Names it as declared public by you.
+    skprivate.privacy_report : Reports it as declared public by you.
 
     Notes
     -----
-    **Privacy.** Nothing is read from the rows of a pipeline's fit. That the estimator inside tells nothing
-    about private rows is your word, and is printed as such.
+    **Privacy.** Nothing is read from the rows of a pipeline's fit. You declare that the estimator inside
+    reveals nothing about private rows, and reports print this as your declaration.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class PublicEstimator(FrozenEstimator):
 
     def __getattr__(self, name: str) -> Any:
         if "estimator" not in vars(self):
-            # While it is unpickled there is nothing to ask yet.
+            # During unpickling there is no estimator yet.
             raise AttributeError(name)
         return super().__getattr__(name)
 
@@ -84,20 +84,20 @@ class PublicEstimator(FrozenEstimator):
 class SilentUfunc:
     """Call a function of NumPy value by value, without its floating-point warnings.
 
-    ``np.log`` warns where it meets 0, ``np.exp`` where it overflows: one private row is enough, and where
-    warnings are errors it makes a fit fail. To be put into scikit-learn's ``FunctionTransformer``; what has
-    no result is NaN or infinite, as always. A table of objects or of text is read as numbers first, and a
-    cell that is none is NaN: no cell makes the function fail.
+    ``np.log`` warns about 0, and ``np.exp`` about overflows. One private row is enough for a warning, and if
+    warnings are errors, the fit fails. Put it into scikit-learn's ``FunctionTransformer``. Values without a
+    result become NaN or infinite, as always. A table of objects or of text is read as numbers first, and
+    cells that are no numbers become NaN, so no cell makes the function fail.
 
     Parameters
     ----------
     ufunc : numpy.ufunc
-        One of NumPy's own, of one argument and one result.
+        A function of NumPy with one argument and one result.
 
     Raises
     ------
     TypeError
-        It is none of these.
+        It is no such function.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class SilentUfunc:
 
     def __post_init__(self) -> None:
         if not is_numpy_ufunc(self.ufunc):
-            raise TypeError("ufunc must be a function of NumPy's own that takes and returns one value.")
+            raise TypeError("ufunc must be one of NumPy's own functions that take and return one value.")
 
     def __call__(self, X: Any) -> Any:
         refuse_text(X, objects=get_config()["strict"])
@@ -125,65 +125,65 @@ class SilentUfunc:
 
 
 def _holds_numbers(X: Any) -> bool:
-    """Whether the types of a table say that all of its cells are numbers."""
+    """Whether all cells of a table are numbers, by its types."""
     dtypes = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", np.dtype(object))]
     return not any(getattr(dtype, "kind", "") in "OUS" or str(dtype) in _NO_NUMBERS for dtype in dtypes)
 
 
 # Types of polars, which have no kind.
 _NO_NUMBERS = ("String", "Object", "Categorical")
-# Those of NumPy itself; what np.frompyfunc returns runs code of anybody. Taken once: names can be rebound.
+# NumPy's own functions. A result of np.frompyfunc can run any code. Read once, since names can be rebound.
 _UFUNCS = tuple(
     value
     for value in vars(np).values()
     if isinstance(value, np.ufunc) and (value.nin, value.nout, value.signature) == (1, 1, None)
 )
-# Whatever they meet, these raise no floating-point flag. A signaling NaN raises one where it is rounded; in a
-# column of objects, an integer of NumPy may overflow in "absolute" and "negative".
+# These raise no floating-point flag for any value. (A signaling NaN raises one if it is rounded. In a column
+# of objects, an integer of NumPy may overflow in "absolute" and "negative".)
 _NEVER_WARN = ("fabs", "positive", "sign", "signbit", "conjugate", "isnan", "isinf", "isfinite")
 
 
 def is_numpy_ufunc(func: Any) -> bool:
-    """Whether this is one of NumPy's own functions of one value, by identity."""
+    """Whether this is, by identity, one of NumPy's own functions of one value."""
     return any(func is own for own in _UFUNCS)
 
 
 def never_warns(func: Any) -> bool:
-    """Whether a function of NumPy is silent whatever the values are."""
+    """Whether a function of NumPy is silent for all values."""
     return func.__name__ in _NEVER_WARN
 
 
-# Which of scikit-learn's steps learn nothing from rows, with which parameters: read in its source.
+# scikit-learn's steps that learn nothing from rows, and the parameters that this needs, by its source.
 
-_LEARNS = "read private rows without paying"
+_LEARNS = "read private rows without spending budget"
 _KEEPS_TYPE = (
     "keeps the type of the table, which one value can change; pass a table of 64-bit floats, or of text"
 )
-#: Types into which any row fits: of NumPy, and, by their names, of columns of pandas and polars.
+#: Types for any row: of NumPy, and, by their names, of columns of pandas and polars.
 _ANY_ROW = (np.dtype(np.float64), np.dtype(object))
 _ANY_ROW_OF_FRAMES = {"float64", "Float64", "object", "str", "string", "String"}
 
 
 def holds_any_row(X: Any) -> bool:
-    """Whether every row fits into a table of this type, so that its type tells of none."""
+    """Whether every row fits into a table of this type, so that the type reveals nothing."""
     if hasattr(X, "dtypes"):
         return {str(dtype) for dtype in X.dtypes} <= _ANY_ROW_OF_FRAMES
     dtype = getattr(X, "dtype", None)
-    # Rows give a list its type. Encoders read text of any width as objects.
+    # A list has the type of its rows. Encoders read text of any width as objects.
     return dtype is not None and (dtype in _ANY_ROW or dtype.kind == "U")
 
 
 def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
-    """Why a step that is no container may have read private rows; None if it is known not to.
+    """Return why a step that is no container may have read private rows; None if it is known not to.
 
     Parameters
     ----------
     step : estimator
-        By its very class: a subclass may do anything.
+        Only its exact class counts, since a subclass may do anything.
     any_row_fits : bool, default=True
-        Of an unfitted step: whether any row fits into the table that it will see. A fitted step tells.
+        For an unfitted step: whether any row fits into its table. A fitted step shows it.
     """
-    # By identity: a metaclass may call its class equal to any other.
+    # By identity: a metaclass may say that its class equals any other.
     judge = next((judge for known, judge in _JUDGES.items() if type(step) is known), None)
     if judge is None:
         return _LEARNS
@@ -194,7 +194,7 @@ def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
 
 
 def chosen_by_rows(columns: Any) -> str | None:
-    """Why a choice of columns may depend on rows; None for names, positions, and patterns of names."""
+    """Return why a choice of columns may depend on rows; None for names, positions, and name patterns."""
     if not callable(columns):
         return None
     if type(columns) is not make_column_selector:
@@ -207,21 +207,21 @@ def chosen_by_rows(columns: Any) -> str | None:
 
 
 def _strange_parameter(step: Any) -> str | None:
-    """Why a parameter may do anything with rows: scikit-learn compares them with some, such as 7 or "a"."""
+    """Return why a parameter may do anything with rows, as scikit-learn compares some of them with rows."""
     for name, value in step.get_params(deep=False).items():
         if name not in _CALLED and not _is_plain(value):
             return f"its {name} is of a class that may do anything with what it is compared with"
     return None
 
 
-# What the judges look at.
+# Parameters that the judges check.
 _CALLED = ("estimator", "func", "inverse_func", "kw_args", "inv_kw_args")
-# Flags of a class: made while the program runs, and not to be changed. Python code makes the first alone.
+# Flags of a class: created at run time, and immutable. Classes of Python code have the first flag alone.
 _MADE, _FIXED = 1 << 9, 1 << 8
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value runs no Python code of others: a number, a text, a column of them, and the like."""
+    """Whether a value runs no Python code of others: a number, a text, a column of them, or similar."""
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
     elif _is_of_frames(value):
@@ -234,7 +234,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_of_frames(value: Any) -> bool:
-    """Whether pandas or polars defined a value: a column, a time stamp, or what stands for missing."""
+    """Whether pandas or polars defined a value: a column, a time stamp, or a missing value."""
     libraries = [sys.modules.get(name) for name in ("pandas", "pandas.arrays", "polars")]
     cls = type(value)
     return any(
@@ -254,15 +254,15 @@ def _function(step: FunctionTransformer) -> str | None:
     if callable(step.feature_names_out):
         return "a function of its user names its columns"
     if step.check_inverse and func is not None and step.inverse_func is not None:
-        return "warns where its functions are not inverse to each other on the rows; pass check_inverse=False"
+        return "warns if its functions are not inverse to each other on the rows; pass check_inverse=False"
     if func is None:
         return None
     if type(func) is SilentUfunc and is_numpy_ufunc(func.ufunc) and not step.kw_args:
         return changed_class(type(func))
     if not is_numpy_ufunc(func) or step.kw_args:
-        return "its function may look at all rows at once"
+        return "its function may read all rows at once"
     if not never_warns(func):
-        return f"np.{func.__name__} warns of what rows hold; pass SilentUfunc(np.{func.__name__})"
+        return f"np.{func.__name__} warns about values in rows; pass SilentUfunc(np.{func.__name__})"
     return None
 
 
@@ -272,13 +272,13 @@ def _encoder(step: OneHotEncoder | OrdinalEncoder) -> str | None:
     if step.min_frequency is not None or step.max_categories is not None:
         return "counts the rows of every category"
     if _learnt(vars(step).get("categories_"), step.categories):
-        return "its categories are not those that it was given: it was fitted before they were set"
+        return "its fitted categories are not its parameter: it was fitted before this was set"
     if step.handle_unknown == "error":
-        return "fails on a row of another category; pass another handle_unknown"
+        return "fails on a row with another category; pass another handle_unknown"
     if isinstance(step, OrdinalEncoder):
         return None
     if step.handle_unknown == "warn" or step.drop is not None:
-        return 'warns of a row of another category; pass handle_unknown="ignore" and drop=None'
+        return 'warns about a row with another category; pass handle_unknown="ignore" and drop=None'
     if callable(step.feature_name_combiner):
         return "a function of its user names its columns"
     return None
@@ -293,12 +293,12 @@ def _imputer(step: SimpleImputer) -> str | None:
     if statistics is not None and _learnt([statistics], [[step.fill_value] * len(statistics)]):
         return "its constants are not the fill_value: it was fitted before that was set"
     if not step.keep_empty_features:
-        return "drops columns in which every value is missing; pass keep_empty_features=True"
-    return "keeps which columns had missing values; pass add_indicator=False" if step.add_indicator else None
+        return "drops columns without values; pass keep_empty_features=True"
+    return "shows which columns had missing values; pass add_indicator=False" if step.add_indicator else None
 
 
 def _learnt(fitted: Any, given: Any) -> bool:
-    """Whether a fitted step holds other values than those it was given, in its type; a NaN equals a NaN."""
+    """Whether the fitted values differ from the given ones, in the fitted type; a NaN equals a NaN."""
     if fitted is None:
         return False
     try:
@@ -315,15 +315,15 @@ def _values(array: np.ndarray[Any, Any]) -> list[Any]:
 _JUDGES: dict[type, Callable[[Any], str | None]] = {
     **dict.fromkeys((Binarizer, FeatureHasher, PublicEstimator), lambda step: None),
     FrozenEstimator: lambda step: (
-        f"holds a {type(step.estimator).__name__} that was fitted before, on rows that nobody declared public"
-        "; see PublicEstimator"
+        f"holds a {type(step.estimator).__name__} that was fitted before, on rows that are not declared "
+        "public; see PublicEstimator"
     ),
     FunctionTransformer: _function,
     HashingVectorizer: _vectorizer,
     MissingIndicator: lambda step: (
-        None if step.features == "all" else 'keeps which columns had missing values; pass features="all"'
+        None if step.features == "all" else 'shows which columns had missing values; pass features="all"'
     ),
-    Normalizer: lambda step: "its sums warn where they overflow" if step.norm == "l1" else None,
+    Normalizer: lambda step: "its sums warn if they overflow" if step.norm == "l1" else None,
     OneHotEncoder: _encoder,
     OrdinalEncoder: _encoder,
     SimpleImputer: _imputer,
@@ -333,7 +333,7 @@ for _known in _JUDGES:
 
 
 def _keeps_type(step: Any, any_row_fits: bool) -> str | None:
-    """Why the type that a fitted step keeps tells of a row."""
+    """Return why the type that a fitted step keeps may depend on a row."""
     kept = [array.dtype for array in vars(step).get("categories_", ())]
     kept += [vars(step)["_fit_dtype"]] if "_fit_dtype" in vars(step) else []
     if not kept and not isinstance(step, SimpleImputer) and _are_words(step.categories):
@@ -343,7 +343,7 @@ def _keeps_type(step: Any, any_row_fits: bool) -> str | None:
 
 
 def _are_words(categories: Any) -> bool:
-    """Whether categories are texts that no column of numbers takes: whatever rows hold, they stay objects."""
+    """Whether categories are texts that are no numbers: they stay objects for any rows."""
     return all(all(isinstance(one, str) for one in column) and not _numeric(column) for column in categories)
 
 
@@ -356,7 +356,7 @@ def _numeric(column: Any) -> bool:
 
 
 def may_be_sparse(step: Any, *, from_sparse: bool) -> bool:
-    """Whether a step that is no container may return a sparse matrix, if it is given one or not."""
+    """Whether a step that is no container may return a sparse matrix, for dense or sparse input."""
     if type(step) is OneHotEncoder:
         return bool(step.sparse_output)
     if type(step) is MissingIndicator and step.sparse is False:

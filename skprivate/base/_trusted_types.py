@@ -8,7 +8,7 @@ def _of(room: str, names: str) -> tuple[str, ...]:
     return tuple(f"skprivate.{room}.{name}" for name in names.split())
 
 
-# With bounds that were estimated.
+# Statements, and estimated bounds.
 _SPENT = (
     "fractions.Fraction",
     *_of("accounting", "EstimatedBounds FrozenMapping PackageRecord PrivacySpent ReleaseRecord"),
@@ -16,10 +16,10 @@ _SPENT = (
 _TABLE = (*_SPENT, "skprivate.domain.TableDomain")
 _RISK = _of("accounting", "DisclosureRisk FrozenMapping")
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
-# Of a public model; its own type is the user's to trust.
+# Trees with a public model; whether to trust its own type is for the user to decide.
 _TREE = (
     *(*_TABLE, "skprivate.base.TableModel", "skprivate.partition.Partition", _LAPLACE),
-    *_of("tree", "BaseRate LeafModel Mixture ModelWithOffsets"),
+    *_of("tree", "BaseRate LeafModel Mixture ModelWithOffsets TreeDesign"),
 )
 _LOCAL_TREE = (
     *(*_TREE, "numpy.dtype", "skprivate.tree.NaiveBayes"),
@@ -59,7 +59,7 @@ _GAME = (
 _LABELS = (*_SPENT, *_of("label_privacy", "LinearThenTrees"))
 _CODES = ("numpy.dtype", "skprivate.randomizers.LabelRandomizer", "skprivate.label_privacy.ClassReporter")
 
-#: Types by estimator, its own among them.
+#: Types by estimator, with its own type.
 _TYPES: dict[str, tuple[str, ...]] = {
     name: (f"skprivate.{room}.{name}", *parts)
     for room, names, parts in (
@@ -100,8 +100,8 @@ def trusted_types(*estimators: str | type) -> list[str]:
     Parameters
     ----------
     *estimators : str or type
-        Classes, or their names, of what the file is to hold: of a private search also the estimator within,
-        of a pipeline its steps, of a platform its local models. None: all of the suite.
+        Classes, or their names, of all estimators in the file: also the estimator inside a private search,
+        the steps of a pipeline, and the local models of a platform. None: all of the suite.
 
     Returns
     -------
@@ -111,16 +111,16 @@ def trusted_types(*estimators: str | type) -> list[str]:
     Raises
     ------
     ValueError
-        It is no estimator of the suite.
+        A class is no estimator of the suite.
 
     Notes
     -----
-    The list is fixed: it does not come from the file. skops refuses a file that holds anything else: a type
-    of a third party (the trees of scikit-learn within an estimator, too), a ledger (save with
-    ``ledger=None``; a ledger is a file of its own) or callbacks (call ``set_callbacks()`` before). Look at
-    those yourself.
+    The list is fixed and does not come from the file. skops refuses a file with any other type. These are
+    types of a third party (also trees of scikit-learn inside an estimator), ledgers (save with
+    ``ledger=None``; a ledger is a file of its own) and callbacks (call ``set_callbacks()`` before). Check
+    such types yourself.
 
-    **Privacy**: a file says what the object says. Where ``releases_state`` is False it holds a site's rows.
+    **Privacy**: a file holds what the object holds. If ``releases_state`` is False, these are a site's rows.
 
     Examples
     --------
@@ -135,5 +135,5 @@ def _listed(estimators: tuple[str | type, ...]) -> Iterator[str]:
     for estimator in estimators:
         name = estimator if isinstance(estimator, str) else getattr(estimator, "__name__", repr(estimator))
         if name not in _TYPES:
-            raise ValueError(f"{name} is no estimator of the suite; its types are for you to judge.")
+            raise ValueError(f"{name} is no estimator of the suite: check its types yourself.")
         yield from _TYPES[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collection of randomised reports: specification, clients, files of reports, curator and commands."""
+"""Collection of randomised reports: specification, clients, files of reports, curators and commands."""
 
 from ..utils import lazy_exports
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of many people, in tables and streams of tables, as what their reports hide."""
+"""Rows of many people, in tables and streams of tables, as the cells and targets that reports hide."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from ..partition import ColumnBins, Partition, TableCells
 from ..rounds._tables import TableColumns, arrow_columns, arrow_records, frame_column, has_names, holds_arrow
 from ..utils._tables import numbers_of, refuse_text, within_bounds
 
-# Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
+# Number of rows that are read together: 26 MB with 100 columns. As in `rounds`.
 _ROWS_AT_ONCE = 2**15
 
 
@@ -25,7 +25,7 @@ def read_rows(
     read_target: Callable[[Any], FloatArray],
     classes: Any,
 ) -> Iterator[FloatArray]:
-    """Yield the cells and the target of every row, some thousand rows at a time.
+    """Yield the cells and the target of every row, some thousands of rows at a time.
 
     Parameters
     ----------
@@ -34,32 +34,39 @@ def read_rows(
     columns : TableColumns
         Names of the features in a table, and of the label.
     encode : callable
-        Returns the columns of the partition for a table of features; fails for no value of a cell.
+        Returns the columns of the partition for a table of features; no value of a cell raises an error.
     partition : Partition, ColumnBins or TableCells
     read_target : callable
-        Returns the target of every row as a number; fails for no value of it.
+        Returns the target of every row as a number; no value raises an error.
     classes : sequence, or None
-        Of a target of labels, which must be of their type.
+        Classes of a target of labels, which must have their type.
 
     Yields
     ------
     rows : ndarray of float64 of shape (k, 1 + n_cells)
-        The row's cell, or its cell in every column, and then its target.
+        The cell of the row, or its cell in every column, and then its target.
 
     Raises
     ------
     TypeError, ValueError
-        The form, the columns or the types of a table are others than wanted; never for the value of a cell.
+        The form, the columns or the types of a table are not the expected ones; never for the value of a
+        cell.
     """
     for table, labels in _batches(X, y):
         for features, own in _parts(table, labels, columns, classes):
-            cells = partition.apply(_within_box(encode(features), partition))
+            X = encode(features)
+            if X.shape[1] != partition.n_features:
+                raise ValueError(f"X must have {partition.n_features} columns.")
+            # A domain makes every cell a finite number, and derived columns are clipped.
+            if not isinstance(partition, Partition) or partition.derived is None:
+                X = within_bounds(X, partition.lower, partition.upper)
+            cells = partition.apply(X)
             # Doubles hold the numbers of cells exactly.
             yield np.column_stack([cells, read_target(own)])
 
 
 def read_numbers(table: Any) -> FloatArray:
-    """Return a table of numbers by the rules of strict mode: NaN stands for a cell that is none."""
+    """Return a table of numbers by the rules of strict mode: a cell that is not a number becomes NaN."""
     refuse_text(table, takes_domain=True)
     if holds_arrow(table):
         return np.column_stack([numbers_of(one) for one in arrow_columns(table, tuple(table.schema.names))])
@@ -98,7 +105,7 @@ def _batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _parts(table: Any, labels: Any, columns: TableColumns, classes: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the features of some rows, as a table of their own, and their labels."""
+    """Yield the features of some rows, as a separate table, and their labels."""
     if holds_arrow(table):
         if labels is not None:
             raise ValueError(f"the labels of Arrow data are its column {columns.target!r}: leave y out.")
@@ -129,12 +136,3 @@ def _parts(table: Any, labels: Any, columns: TableColumns, classes: Any) -> Iter
 
 def _rows(values: Any, here: slice) -> Any:
     return values.iloc[here] if hasattr(values, "iloc") else values[here]
-
-
-def _within_box(X: FloatArray, partition: Partition | ColumnBins | TableCells) -> FloatArray:
-    if X.shape[1] != partition.n_features:
-        raise ValueError(f"X must have {partition.n_features} columns.")
-    if isinstance(partition, Partition) and partition.derived is not None:
-        # A domain makes every cell a finite number, and what is derived of it is clipped.
-        return X
-    return within_bounds(X, partition.lower, partition.upper)

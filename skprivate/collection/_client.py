@@ -36,7 +36,7 @@ _FIELDS = ("lifetime", "spent", "reports")
 
 
 class ClientOptions(TypedDict, total=False):
-    """What a `TreeClient` takes besides its specification."""
+    """Further parameters of a `TreeClient`."""
 
     memory: str | os.PathLike[str] | None
     lifetime_epsilon: float | Fraction | None
@@ -47,25 +47,26 @@ class ClientOptions(TypedDict, total=False):
 class TreeClient:
     """Answers a specification for ONE person, on that person's device.
 
-    The first call of `randomize` draws the report; every later call, whatever it is asked about, repeats that
-    report, since a second draw would cost a second epsilon. A new specification costs its own epsilon, up to
-    a ceiling for the person's lifetime.
+    The first call of `randomize` draws the report. Every later call returns the same report, whatever its
+    arguments are, because a second draw would cost a second epsilon. A new specification costs its own
+    epsilon, up to a ceiling for the person's lifetime.
 
     Parameters
     ----------
     specification : TreeSpecification
-        What the curator asks.
+        The curator's question.
     memory : str or path-like, default=None
-        A file that remembers, over restarts, what was answered and spent; clients of one person share it. It
-        is created at the first answer. None: this object remembers, and draws nothing in a forked process. A
-        client cannot be copied or pickled.
+        A file that stores reports and the budget spent, also over restarts. All clients of one person share
+        it. It is created at the first answer. None: only this object stores them, and it draws nothing in a
+        forked process. A client cannot be copied or pickled.
     lifetime_epsilon : float or Fraction, default=None
-        Ceiling on the sum of epsilon over all specifications, fixed in the file when that is created. None:
-        the file's; without a file this specification's epsilon, so that no other question is answered.
+        Ceiling on the sum of epsilon over all specifications. It is fixed in the file when the file is
+        created. None: the ceiling of the file; without a file the epsilon of this specification, so that no
+        other question is answered.
     protect : {"record", "label"}, default="record"
-        What must stay private. "record": a specification that protects the label alone is refused, for its
-        reports tell the leaf, and so the features, exactly. "label": it is answered too; for a person whose
-        features the curator knows.
+        What must stay private. "record": a specification that protects only the label raises an error,
+        because its reports reveal the leaf exactly, and therefore the features. "label": such a specification
+        is answered too. Use it for a person whose features the curator already knows.
 
     Attributes
     ----------
@@ -79,12 +80,12 @@ class TreeClient:
     Raises
     ------
     PrivacyLeakError
-        The specification protects the label alone, and ``protect`` is "record".
+        The specification protects only the label, and ``protect`` is "record".
     TypeError
-        The specification is none.
+        `specification` is not a TreeSpecification.
     ValueError
-        The memory is damaged, or has another ceiling; later, also if it is gone; or the ceiling is not
-        positive and finite.
+        The memory is damaged, has another ceiling, or was deleted later. Or the ceiling is not positive and
+        finite.
 
     See Also
     --------
@@ -94,20 +95,21 @@ class TreeClient:
     Notes
     -----
     **Privacy.** Relation: "local". The report is a function of the operating system's entropy and of one
-    category, the cell and the label; it is epsilon-private whatever the curator does. A number is rounded at
-    random to one of the levels between its bounds, and the report is drawn of this level by other words of
-    entropy: a mixture of epsilon-private reports, which is epsilon-private. It is rounded once, too. With
-    ``protect="label"`` a specification may make it "label": epsilon, and the ceiling, then bound what is told
-    about the label, and nothing bounds what is told about the features. There is no seed to pass. What has
-    been spent is written down before the report is handed out: a crash can lose a report, never a charge. The
-    memory file holds reports and amounts, nothing else about the person. Values outside the partition's box
-    count as values on its boundary, silently; a label outside the classes is refused here, on the device.
+    category, the cell and the label. It is epsilon-private whatever the curator does. A number is rounded at
+    random, once, to one of the levels between its bounds. The report of this level is drawn with other words
+    of entropy. It is a mixture of epsilon-private reports, and therefore epsilon-private. With
+    ``protect="label"`` the relation of a specification may be "label". Epsilon and the ceiling then bound the
+    information about the label, and nothing bounds the information about the features. A client has no seed.
+    The budget is stored as spent before the report is returned: a crash can lose a report, but never a
+    charge. The memory file holds reports and amounts, and nothing else about the person. Values outside the
+    partition's box count as values on its boundary, without a warning. A label outside the classes raises an
+    error here, on the device.
 
     Proof: :doc:`/proofs/tree_release`.
 
     References
     ----------
-    Erlingsson, Pihur, Korolova, RAPPOR, CCS 2014, for answers that are drawn once and repeated.
+    Erlingsson, Pihur, Korolova, RAPPOR, CCS 2014 (answers that are drawn once and repeated).
 
     Examples
     --------
@@ -154,39 +156,41 @@ class TreeClient:
         return self._load().spent
 
     def randomize(self, x: Any, y: Any) -> bytes:
-        """Return this person's report: drawn at the first call, the same at every later one.
+        """Return this person's report: drawn at the first call, and the same at every later one.
 
         Parameters
         ----------
         x : sequence or mapping
-            The values: in the order of the specification's ``features``, or by their names. Finite numbers;
-            where the specification declares the columns, what these take: text, dates, missing cells. Not
-            looked at once the report is drawn.
+            The values, in the order of the specification's ``features`` or by their names. They are finite
+            numbers; if the specification declares the columns, they may also be text, dates or missing. Not
+            read if the report is already drawn.
         y : str, int, float or bool
-            The label, one of the specification's ``classes``; where it asks for a number, a finite one, which
-            is clipped to ``bounds_y`` in silence. Not looked at once the report is drawn.
+            The label, one of the specification's ``classes``. If the specification asks for a number, a
+            finite one, which is clipped to ``bounds_y`` without a warning. Not read if the report is already
+            drawn.
 
         Returns
         -------
         report : bytes of length ``specification.randomizer.report_bytes``
-            To be sent to the curator.
+            Send it to the curator.
 
         Raises
         ------
         ValueError
-            A column is unknown, missing, repeated or holds no finite number, or no value of its declaration;
-            the label is not among the classes, or the target is no finite number; the memory is damaged.
-            Nothing is drawn or charged then, and no message shows a value.
+            A column is unknown, missing or repeated, or does not hold a finite number or a declared value.
+            The label is not among the classes, or the target is not a finite number. Or the memory is
+            damaged. Nothing is drawn or charged, and the message shows no value.
         BudgetExceededError
-            The report would pass the ceiling; nothing is drawn or charged.
+            The report would exceed the ceiling. Nothing is drawn or charged.
         RuntimeError
-            The report was not drawn before a fork, and there is no memory that the processes share. Or the
-            lock of the memory was deleted meanwhile; nothing is handed out or charged then.
+            The process was forked before the report was drawn, and there is no memory that the processes
+            share. Or the lock file of the memory was deleted meanwhile. No report is returned, and nothing is
+            charged.
         """
         if self._path is None:
             with self._lock:
                 if os.getpid() != self._process and self.specification.hash not in self._own.reports:
-                    raise RuntimeError("a fork copied this TreeClient: give it a memory to share.")
+                    raise RuntimeError("a fork copied this TreeClient: pass a memory to share.")
                 return self._answer(self._own, x, y)
         with locked(self._path) as holds_lock:
             return self._answer(self._load(), x, y, holds_lock)
@@ -197,7 +201,7 @@ class TreeClient:
         specification = self.specification
         if specification.hash in memory.reports:
             if self._path is not None and not self._is_lasting:
-                # The process that wrote it may have failed before it was on the disk, and handed nothing out.
+                # The process that wrote it may have failed before it was on disk, and has returned no report.
                 make_lasting(self._path)
                 self._is_lasting = True
             return memory.reports[specification.hash]
@@ -205,34 +209,34 @@ class TreeClient:
         spent = memory.spent + specification.randomizer.epsilon
         if spent > memory.lifetime:
             raise BudgetExceededError(
-                f"A report of epsilon {show(specification.randomizer.epsilon)} would pass this person's "
+                f"A report of epsilon {show(specification.randomizer.epsilon)} would exceed this person's "
                 f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime, down=True)}. "
                 "Nothing was drawn."
             )
         report = specification.pack(specification._draw_reports(cells, target, check_entropy(None)))
         memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
-        # Before the report is handed out, and its amount with it: a report that leaves was paid for.
+        # Stored with its cost before the report is returned: every report that is sent was charged.
         if self._path is None:
             self._own = memory
         else:
             if not holds_lock():
-                # Another process may have answered meanwhile, and both answers together would cost twice.
+                # Another process may have answered meanwhile, and both reports together would cost twice.
                 raise RuntimeError(
                     f"The lock file of the memory {self._path} was deleted while it was held; nothing was "
-                    "answered. Try again, and leave that file where it is."
+                    "answered. Try again, and do not delete that file."
                 )
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
             self._has_file = self._is_lasting = True
         return report
 
     def _load(self) -> "_Memory":
-        """Return what is remembered now; another client of this person may have written it."""
+        """Return the current memory; another client of this person may have written it."""
         if self._path is None:
             return self._own
         if not os.path.lexists(self._path):
             if self._has_file:
                 raise _damaged(self._path)
-            # A new one each time: a report that could not be written down must not be handed out later.
+            # A new one each time: a report that could not be stored must not be returned later.
             return _Memory(self._own.lifetime)
         memory = _Memory.from_bytes(self._path.read_bytes(), self._path)
         self._has_file = True
@@ -252,13 +256,13 @@ class TreeClient:
 
 @dataclass(frozen=True)
 class _Memory:
-    """What one person has answered, and what it cost.
+    """The reports of one person, and their cost.
 
     Attributes
     ----------
     lifetime, spent : Fraction
     reports : mapping of str to bytes
-        By the specification's hash.
+        Reports by the specification's hash.
     """
 
     lifetime: Fraction
@@ -291,15 +295,15 @@ class _Memory:
 
 def _damaged(path: Path) -> ValueError:
     return ValueError(
-        f"The client's memory {path} is damaged, gone, of a newer version, or no such memory. It is not "
-        "started anew, for what this person has spent is in it: restore it from a backup."
+        f"The client's memory {path} is damaged, missing, of a newer version, or not such a memory. No new "
+        "one is created, because it holds the budget that this person has spent: restore it from a backup."
     )
 
 
 def _place(specification: TreeSpecification, x: Any, y: Any) -> tuple[IntArray, FloatArray]:
-    """Return the cell and the target of one row, or refuse it without showing a value.
+    """Return the cell and the target of one row; ValueError, which shows no value, if it is invalid.
 
-    Cells are of shape (1,), or (1, n_columns) where there is one in every column.
+    Cells are of shape (1,), or (1, n_columns) if there is one in every column.
     """
     values = _values(specification, x)
     domain, names = specification.domain, specification.features
@@ -308,11 +312,11 @@ def _place(specification: TreeSpecification, x: Any, y: Any) -> tuple[IntArray, 
         row: FloatArray = np.array([read_number(value, f"x: column {name!r}") for value, name in columns])
     else:
         try:
-            # Strict or not, a device refuses what is no value.
+            # With or without strict mode, a device refuses an invalid value.
             row = domain.encode([values], strict=False)[0]
         except (TypeError, ValueError) as error:
             raise ValueError(f"x: {error}") from None
-    target = np.array([specification._read_target(y)])
+    target = np.array([specification._target.read(y, specification.label)])
     return specification.partition.apply(row[None]).astype(np.int64), target
 
 
@@ -320,7 +324,7 @@ def _values(specification: TreeSpecification, x: Any) -> list[Any]:
     """Return the values in the order of the specification's columns."""
     names = specification.features
     if isinstance(x, np.ma.MaskedArray):
-        raise ValueError("x must not be a masked array: a hidden value would be answered for.")
+        raise ValueError("x must not be a masked array: fill its hidden values first.")
     if isinstance(x, Mapping) or hasattr(x, "keys"):
         given = list(x.keys())
         unknown = [key for key in given if key not in names]

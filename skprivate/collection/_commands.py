@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of clients and curators: ``python -m skprivate.collection``.
 
-What a client runs imports neither scikit-learn nor SciPy; a curator's imports wait until they are needed.
+A client's commands import neither scikit-learn nor SciPy. A curator's imports wait until they are needed.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m skprivat
     Parameters
     ----------
     arguments : sequence of str, default=None
-        Command line; None takes that of the process.
+        Command line; None: that of the process.
     prog : str, default="python -m skprivate.collection"
-        What the user typed, for help and errors.
+        Name of the program in help and errors.
 
     Returns
     -------
     code : int
-        0, or 2 after an error, which is one line on the error stream.
+        0, or 2 after an error, which is printed on one line of the error stream.
     """
     options = _parser(prog).parse_args(arguments)
     try:
@@ -176,8 +176,7 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     tree.add_argument("--prune", action="store_const", const=True, help="of labels only")
 
 
-# Names of options, and those of the parameters that they are, where these differ. An option that is not there
-# leaves a parameter at its default.
+# Names of options, and of their parameters if these differ. Without an option a parameter has its default.
 _SHARED_OPTIONS = (
     *("epsilon", "mechanism", "rule", "protect", "max_depth", "public_weight"),
     *("min_samples_leaf", "partition_seed", "domain"),
@@ -187,7 +186,7 @@ _NUMBER_OPTIONS = {"bounds": "bounds_X", "bounds_y": "bounds_y"}
 
 
 def _amount(text: str) -> Fraction:
-    # Not by way of a float: 0.1 is 1/10 here. Fraction would take its time over 1e999999999.
+    # Not converted to a float: 0.1 is 1/10 here. Fraction would need very long for 1e999999999.
     with contextlib.suppress(ValueError, ZeroDivisionError):
         if re.fullmatch("[0-9]{1,20}/[0-9]{1,20}", text) or math.isfinite(float(text)):
             return Fraction(text)
@@ -234,7 +233,7 @@ def _run_tokens(options: argparse.Namespace) -> None:
     hashes = sorted(hashlib.sha256(token.encode()).hexdigest() for token in made)
     if not made:
         raise ValueError("COUNT must be 1 or more")
-    # Whoever reads the tokens can answer in place of others.
+    # Whoever can read the tokens can answer in place of others.
     keep = create_atomically(options.tokens, mode=OWNER_ONLY)
     with keep as tokens, create_atomically(options.accepted) as accepted:
         for file, lines in ((tokens, made), (accepted, hashes)):
@@ -282,7 +281,7 @@ def _read_public(options: argparse.Namespace, domain: TableDomain | None) -> tup
             if domain is None:
                 numbers.append(table.numbers(chunk, features, remedy=True))
             else:
-                # Names the line where a cell cannot be read.
+                # Raises an error with the line of a cell that cannot be read.
                 table.encoded(chunk, domain)
                 for name, column in raw.items():
                     column += chunk.columns[table.header.index(name)]
@@ -322,9 +321,9 @@ def _run_release(options: argparse.Namespace) -> None:
     import joblib
 
     curator, model = _load(options.state), options.model
-    # What is no earlier model stays: a state, a specification, reports.
+    # Only an earlier model is replaced, but not a state, a specification or reports.
     if model.exists() and not (model.is_file() and model.read_bytes()[:1] == _PICKLE):
-        raise ValueError(f"{model} exists and is no model: it is not replaced. Choose another path.")
+        raise ValueError(f"{model} exists and is not a model: it is not replaced. Choose another path.")
     tree = curator.release()
     buffer = io.BytesIO()
     joblib.dump(tree, buffer)
@@ -363,7 +362,7 @@ def _load(path: Path) -> TreeCurator:
 
 
 class _Progress:
-    """A counter on the error stream, on a terminal, or where it takes minutes; use it in a ``with`` block."""
+    """A counter on the error stream, for terminals and for work of minutes; use it in a ``with`` block."""
 
     def __init__(self, unit: str) -> None:
         self._unit, self._terminal = unit, sys.stderr.isatty()

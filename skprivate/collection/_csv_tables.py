@@ -32,7 +32,7 @@ class RowChunk:
     Attributes
     ----------
     lines : tuple of int
-        The line of the file on which each row ends.
+        Line of the file on which each row ends.
     columns : list of tuple of str
         The cells, by column.
     """
@@ -51,13 +51,13 @@ class CsvTable:
     Attributes
     ----------
     header : list of str
-        Names of the columns, no two the same.
+        Names of the columns, all different.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         with contextlib.ExitStack() as stack:
-            # utf-8-sig: spreadsheets put a mark at the start.
+            # utf-8-sig: spreadsheets write a byte-order mark at the start.
             file = stack.enter_context(open(path, newline="", encoding="utf-8-sig"))
             self._reader = csv.reader(file, strict=True)
             self.header = self._read_header()
@@ -74,7 +74,7 @@ class CsvTable:
         return ValueError(f"{self.path}, line {line}: {problem}.")
 
     def check_columns(self, wanted: Sequence[str]) -> None:
-        """Refuse a table that has not exactly these columns, in any order."""
+        """Refuse a table without exactly these columns, in any order."""
         unknown = [name for name in self.header if name not in wanted]
         missing = [name for name in wanted if name not in self.header]
         for problem, names in (("missing", missing), ("unknown", unknown)):
@@ -91,7 +91,7 @@ class CsvTable:
     def numbers(self, chunk: RowChunk, names: Sequence[str], *, remedy: bool = False) -> FloatArray:
         """Return the cells of some columns as finite numbers, shape (n_rows, n_names).
 
-        With `remedy`, an error writes the domain of the columns: of rows that are public.
+        With `remedy`, for public rows, an error shows a domain for the columns.
         """
         out = np.empty((len(chunk.lines), len(names)))
         for position, name in enumerate(names):
@@ -103,7 +103,7 @@ class CsvTable:
                 finite = np.array([_is_finite(cell) for cell in cells])
             if not finite.all():
                 line = chunk.lines[int(np.argmin(finite))]
-                # Outside the handler, so that NumPy's message with the cell is no context of this one.
+                # Outside the handler, so that NumPy's message with the cell is not the context of this error.
                 said = self._remedy(chunk, names) if remedy else ""
                 raise self.error(line, f"column {name!r} must hold a finite number{said}")
         return out
@@ -123,7 +123,7 @@ class CsvTable:
         cells = [list(chunk.columns[self.header.index(name)]) for name in domain.names]
         with contextlib.suppress(TypeError, ValueError):
             return domain.encode(dict(zip(domain.names, cells, strict=True)), strict=False)
-        # Rows are read one by one, so that one of them fails by itself.
+        # Rows are read one by one to find the one that fails.
         problems = (
             (line, _problem(domain, row))
             for line, row in zip(chunk.lines, zip(*cells, strict=True), strict=True)
@@ -140,7 +140,7 @@ class CsvTable:
         return found
 
     def target(self, chunk: RowChunk, specification: TreeSpecification) -> FloatArray:
-        """Return the target of every row as a specification's reports take it, shape (n_rows,)."""
+        """Return the target of every row for the reports of a specification, shape (n_rows,)."""
         name, asked = specification.label, specification._target
         if isinstance(asked, NumberTarget):
             return asked.shares(self.numbers(chunk, [name])[:, 0])
@@ -150,7 +150,7 @@ class CsvTable:
         header = next(self._guarded(), None)
         if not header:
             raise self.error(1, "the header with the names of the columns is missing")
-        # By number: where the header is missing, these are a person's values.
+        # By number: if the header is missing, these are a person's values.
         first: dict[str, int] = {}
         for number, name in enumerate(header, start=1):
             if first.setdefault(name, number) != number:
@@ -167,7 +167,7 @@ class CsvTable:
             yield self._reader.line_num, row
 
     def _guarded(self) -> Iterator[list[str]]:
-        """Yield rows; messages of the codec and of the parser would show bytes of the data."""
+        """Yield rows; the messages of codec and parser, which show bytes of the data, are replaced."""
         problem = None
         try:
             yield from self._reader
@@ -180,7 +180,7 @@ class CsvTable:
 
 
 def guess_labels(cells: Sequence[str]) -> NDArray[Any]:
-    """Return labels as ints if they all are, else as floats, else as texts."""
+    """Return labels as ints if all are ints, or else as floats or texts."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return np.array([kind(cell) for cell in cells])
@@ -203,7 +203,7 @@ def _is_finite(cell: str) -> bool:
 
 
 def _label_reader(classes: tuple[Label, ...]) -> Callable[[str], int]:
-    """Return what turns a cell into its position among the classes, -1 for none."""
+    """Return a function from a cell to its position among the classes, -1 for other cells."""
     positions = class_positions(classes)
     if isinstance(classes[0], str):
         return lambda cell: positions.get(cell.strip(), -1)

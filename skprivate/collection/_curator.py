@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Curators of reports: public rows and design, counting, and the tree that is released."""
+"""Curators of reports: public rows and design, counting, and the released tree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,66 +28,69 @@ from ._report_counter import ReportCounter
 
 @public_module("skprivate.collection")
 class TreeCurator(ReportCounter):
-    """Plans a locally private tree from public data, and fills it with reports that clients send.
+    """Plans a locally private tree from public data, and estimates its leaves from clients' reports.
 
-    Always strict: bounds of X, and classes or bounds of y, come from public rows or are declared. Curators of
-    one specification can work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
+    It is always strict: bounds of X, and classes or bounds of y, come from public rows or are declared.
+    Several curators of one specification can count separately and be merged. `to_bytes` saves a curator,
+    which can continue later.
 
     Parameters
     ----------
     tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
-        Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None: the clients draw,
-        and the clients pay. With ``domain`` clients are asked for the columns that it declares, as they are.
+        Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None: the clients draw
+        the noise, and their budget is spent. With ``domain`` clients are asked for the columns that it
+        declares.
     X : array-like of shape (n_public, n_features), default=None
-        Public rows; with a domain, a raw table. None: there are none, and ``tree`` declares bounds, or a
-        domain, and classes or bounds of y.
+        Public rows; with a domain, a raw table. None: there are no public rows, and ``tree`` declares bounds
+        or a domain, and classes or bounds of y.
     y : array-like of shape (n_public,), default=None
         Their labels or numbers.
     n_clients : int
-        Number of reports that are expected, at least 1; the automatic depth depends on it.
+        Expected number of reports, at least 1; the automatic depth depends on it.
     features : sequence of str, default=None
-        Names of the columns. None: those of the domain, of X, where it has names, or of ``bounds``, where
-        that is a dict.
+        Names of the columns. None: those of the domain, of X if it has names, or of ``bounds`` if that is a
+        dict.
     label : str, default="label"
         Name of the target's column.
 
     Attributes
     ----------
     specification : TreeSpecification
-        What to publish.
+        The specification to publish.
     n_reports : int
-        Number of reports counted.
+        Number of counted reports.
     history : dict of str to (int, int)
-        Batch id -> number of its reports that are counted, and that it has.
+        Batch id -> number of its counted reports, and of all its reports.
 
     Raises
     ------
     PrivacyLeakError
-        Bounds or classes would have to be read from private rows.
+        Bounds or classes would be read from private rows.
     TypeError, ValueError
-        Unusable rows or parameters.
+        Rows or parameters are invalid.
 
     See Also
     --------
     TreeClient : Answers the specification.
-    ReportWriter : Puts answers into a file.
-    LocallyPrivateTreeClassifier : What `release` returns; its ``fit`` simulates all this in one place.
-    LocallyPrivateTreeRegressor : The same, where clients report numbers.
+    ReportWriter : Writes reports to a file.
+    LocallyPrivateTreeClassifier : The result of `release`; its ``fit`` simulates the whole collection.
+    LocallyPrivateTreeRegressor : The same for clients that report numbers.
 
     Notes
     -----
-    **Privacy.** Relation: local (or label, with ``protect="label"``); a curator sees public rows and reports,
-    each of which was made private on its client's device, so nothing that a curator does can cost more than
-    the clients' epsilon: `release` is post-processing and may be called as often as one likes, also while
-    reports still come in. That the clients ran what was specified, each of them once, is their claim and
-    cannot be checked from here. Not protected: the number of reports, and who sent one.
+    **Privacy.** Relation: local (or label, with ``protect="label"``). A curator sees public rows and reports,
+    each of which was made private on its client's device. Nothing that a curator does can cost more than the
+    clients' epsilon. `release` is post-processing, and may be called any number of times, also while reports
+    still arrive. The curator cannot check that every client ran the specified mechanism, and only once. Not
+    protected: the number of reports, and who sent one.
 
     Proof: :doc:`/proofs/tree_release`.
 
-    Every file of reports has a random batch id, and reports that come without a file are counted under an id
-    that this curator draws at the first of them, a copy another. A merge of curators that share an id is
-    refused, so that nothing is counted twice. Copies of a curator that has counted nothing share none: plan
-    once, copy the state to every worker, merge at the end. Threads that share a curator wait for each other.
+    Every file of reports has a random batch id. Reports that arrive without a file are counted under an id
+    that this curator draws at the first of them; a copy of the curator draws another. `merge` refuses
+    curators that share an id, so that nothing is counted twice. Copies of a curator that has counted nothing
+    share no id: plan once, copy the state to every worker, and merge at the end. Threads that share a curator
+    wait for each other.
 
     Examples
     --------
@@ -131,7 +134,7 @@ class TreeCurator(ReportCounter):
 
     @property
     def n_reports(self) -> int:
-        """Number of reports counted."""
+        """Number of counted reports."""
         return self._state.n_reports if self._external is None else self._external.n_rows
 
     def from_counts(
@@ -145,46 +148,47 @@ class TreeCurator(ReportCounter):
         relation: CentralRelation = "replace-one",
         max_rows_per_unit: int | None = None,
     ) -> "TreeCurator":
-        """Return a curator that holds counts from elsewhere, those of a secure aggregation service, say.
+        """Return a curator with external counts, for example from a secure aggregation service.
 
-        The service counts rows by leaf and label on this specification's partition; the reports of this
-        curator are not used. Choose ``max_depth`` by hand: the automatic depth is for reports.
+        The service counts rows by leaf and label on this specification's partition. The reports of this
+        curator are not used. Set ``max_depth``: the automatic depth is for reports.
 
         Parameters
         ----------
         counts : array-like of shape (n_leaves, n_labels)
-            Finite numbers, with the noise that was added; column m is the label ``classes[m]``.
+            Finite numbers that include the noise; column m is the label ``classes[m]``.
         mechanism : {"laplace", "discrete-laplace", "gaussian"}
-            The noise that the service added to every count, independently; "gaussian" is on the reals or on
-            the integers.
+            Distribution of the noise that the service added independently to every count. "gaussian" is on
+            the reals or on the integers.
         epsilon : float or Fraction, default=None
-            Privacy loss of one unit by all counts together. None: what follows from `noise_variance`.
+            Privacy loss of one unit by all counts together. None: derived from `noise_variance`.
         noise_variance : float, default=None
-            Variance of the noise in one count, above 0. None: what follows from `epsilon`, for Laplace noise.
+            Variance of the noise in one count, above 0. None: derived from `epsilon`, for Laplace noise only.
         delta : float, default=0
-            With "gaussian", above 0.
+            Delta of the guarantee: above 0 with "gaussian", and otherwise 0.
         relation : {"replace-one", "add-remove"}, default="replace-one"
-            Which data sets the service calls neighbours.
+            Neighbouring relation of the service.
         max_rows_per_unit : int, default=None
-            Rows of one person that the service counts at most, where it protects persons. None: it protects
-            rows.
+            Largest number of rows of one person that the service counts, if it protects persons. None: it
+            protects rows.
 
         Returns
         -------
         curator : TreeCurator
-            For `release` alone: it takes no reports, and is not saved or merged.
+            It is only for `release`: it accepts no reports, and cannot be saved or merged.
 
         Raises
         ------
         TypeError, ValueError
-            The specification asks for a number; counts of another shape, not finite, or without a positive
-            sum; a parameter out of range; `epsilon` and `noise_variance` that belong to different noise.
+            The specification asks for a number. The counts have another shape, are not finite, or have no
+            positive sum. A parameter is out of range, or `epsilon` and `noise_variance` contradict each
+            other.
 
         Notes
         -----
-        **Privacy.** Epsilon and the variance of the noise are derived from one another, for counts in each of
-        which a row is 0 or 1: neither can be claimed without the other. That the noise was added so is the
-        service's word.
+        **Privacy.** Epsilon and the variance of the noise are derived from each other, for counts in which a
+        row is 0 or 1. Neither can be claimed without the other. Whether the service added this noise cannot
+        be checked here.
         """
         if self.specification.bounds_y is not None:
             raise ValueError("external counts are of labels, and this specification asks for a number.")
@@ -195,10 +199,10 @@ class TreeCurator(ReportCounter):
         return curator
 
     def release(self) -> LocalTree:
-        """Return the tree that the reports so far make.
+        """Return the tree of the reports so far.
 
-        A function of reports and public data, so it costs nothing and may be called again when more reports
-        have come.
+        It is a function of reports and public data, so it costs nothing. Call it again after more reports
+        have arrived.
 
         Returns
         -------
@@ -208,17 +212,18 @@ class TreeCurator(ReportCounter):
         Raises
         ------
         ValueError
-            There are no reports, or impossible counts.
+            There are no reports, or the counts are impossible.
         """
         state, tree = self._state, clone(self._state.tree)
         external = self._external
         if external is not None:
-            design = replace(state.design, randomizer=external.mechanism)
+            # It has the members of a `ReleaseMechanism`.
+            design = replace(state.design, randomizer=external.mechanism)  # type: ignore[arg-type]
             spent = describe_external_spending(tree, design, external)
             tree._adopt(design, external.values.copy(), external.n_rows, spent)
             return tree
         if not state.n_reports:
-            raise ValueError("there are no reports yet: nothing can be released.")
+            raise ValueError("there are no reports yet: count some with update or update_file first.")
         spent = tree._describe_spending(
             state.design, state.n_reports, False, [], source="os-entropy", deployment="collected"
         )
@@ -226,63 +231,63 @@ class TreeCurator(ReportCounter):
         return tree
 
     def _open_state(self) -> CuratorState:
-        """Return the state, to which reports may be added."""
+        """Return the state, if reports may be added to it."""
         if self._external is not None:
-            raise ValueError("a curator that was made from_counts holds a finished sum: only release it.")
+            raise ValueError("a curator of from_counts holds finished counts: only release it.")
         return self._state
 
 
 @public_module("skprivate.collection")
 class SplitCurator(ReportCounter):
-    """Plans a locally private tree without public rows, whose splits some of the clients shape.
+    """Plans a locally private tree without public rows, with splits from the reports of some clients.
 
-    It publishes a specification about the bins of columns, or with a domain about the levels, bins and
-    missing cells of declared columns, counts the reports of the clients that answer it, and then hands out
-    the `TreeCurator` of the second phase (`shape`), whose specification is for all other clients. Always
-    strict: bounds, or a domain, and classes are declared.
+    Its specification asks for the bins of columns, or with a domain for the levels, bins and missing cells of
+    declared columns. The curator counts the reports of the clients that answer it. Then `shape` returns the
+    `TreeCurator` of the second phase, whose specification is for all other clients. It is always strict:
+    bounds or a domain, and classes or bounds of y, must be declared.
 
     Parameters
     ----------
     tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
         Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None, and ``protect``
-        "record". With ``split_share`` as a number that share of the clients is asked first; "auto" is 0.6.
+        "record". If ``split_share`` is a number, that share of the clients is asked first; "auto" is 0.6.
     n_clients : int
-        Number of clients of both phases that are expected.
+        Expected number of clients of both phases.
     features : sequence of str, default=None
-        Names of the columns. None: those of the domain, or of ``bounds``, where that is a dict.
+        Names of the columns. None: those of the domain, or of ``bounds`` if that is a dict.
     label : str, default="label"
         Name of the target's column.
 
     Attributes
     ----------
     specification : TreeSpecification
-        What to publish to the clients of the first phase.
+        The specification to publish to the clients of the first phase.
     n_wanted : int
-        Number of reports that the plan is for.
+        Number of reports for which the plan is made.
     n_reports : int
-        Number of reports counted.
+        Number of counted reports.
     history : dict of str to (int, int)
-        Batch id -> number of its reports that are counted, and that it has.
+        Batch id -> number of its counted reports, and of all its reports.
 
     Raises
     ------
     PrivacyLeakError
         Bounds, or classes or bounds of y, are not declared.
     TypeError, ValueError
-        Unusable parameters, or so few clients that their reports would shape nothing.
+        Parameters are invalid, or there are too few clients for reports that shape the tree.
 
     See Also
     --------
-    TreeCurator : The second phase; and the only one where there are public rows, or splits drawn at random.
+    TreeCurator : The second phase, or the only one with public rows or with splits drawn at random.
     TreeClient : Answers a specification.
 
     Notes
     -----
-    **Privacy.** Relation: local. Every report, of either phase, is epsilon-private whatever the earlier
-    reports were: the second specification is a function of them, and is public before a client of the
-    second phase answers. A person is asked in ONE phase: decide by a coin, by an id, or by who comes first,
-    and never by the data. Whoever answers both specifications has spent twice epsilon. A `TreeClient` with
-    a memory that both phases share refuses that, unless ``lifetime_epsilon`` allows it.
+    **Privacy.** Relation: local. Every report of either phase is epsilon-private, whatever the earlier
+    reports were: the second specification is a function of them, and is public before a client of the second
+    phase answers. Ask every person in ONE phase only. Choose the phase by a coin, by an id, or by the order
+    of arrival, and never by the data. A person who answers both specifications spends twice epsilon. A
+    `TreeClient` with a memory that both phases share refuses to do so, unless ``lifetime_epsilon`` allows it.
 
     Proof: :doc:`/proofs/tree_release`.
 
@@ -317,20 +322,20 @@ class SplitCurator(ReportCounter):
 
     @property
     def n_wanted(self) -> int:
-        """Number of reports that the plan is for."""
+        """Number of reports for which the plan is made."""
         first = self._state.design.first_phase
         return 0 if first is None else first.n_reports
 
     def shape(self, *, n_clients: int) -> TreeCurator:
-        """Return the curator of the second phase, on a partition that the reports so far shape.
+        """Return the curator of the second phase, with a partition from the reports so far.
 
-        A function of reports and public data, so it costs nothing. It may be called again when more reports
-        have come, but only one of the second specifications should be published.
+        It is a function of reports and public data, so it costs nothing. It may be called again after more
+        reports have arrived, but publish only one of the second specifications.
 
         Parameters
         ----------
         n_clients : int
-            Number of clients that are expected to answer the second specification; the depth depends on it.
+            Expected number of clients that answer the second specification; the depth depends on it.
 
         Returns
         -------
@@ -344,7 +349,7 @@ class SplitCurator(ReportCounter):
         n_clients = check_int(n_clients, "n_clients", least=1)
         state = self._state
         if state.design.first_phase is None or not state.n_reports:
-            raise ValueError("there are no reports yet: nothing can be shaped.")
+            raise ValueError("there are no reports yet: count some with update or update_file first.")
         first = state.design.first_phase.with_counts(state.counts.copy(), state.n_reports)
         design = shape_by_reports(clone(state.tree), state.design, first, n_clients)
         curator = TreeCurator.__new__(TreeCurator)
@@ -359,7 +364,7 @@ class SplitCurator(ReportCounter):
 def design_collection(
     tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> TreeDesign:
-    """Return the public design of a tree; the steps are those of ``fit``, but all clients fill the leaves."""
+    """Return the public design of a tree by the steps of ``fit``, but with all clients for the leaves."""
     if X is None and tree.split_share != "auto" and tree.split_share > 0:
         raise ValueError(
             "without public rows, clients that shape the tree answer a specification of their own: plan with "
@@ -373,7 +378,7 @@ def design_collection(
 def design_splits(tree: LocalTree, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
     """Return the public design of a tree that reports will shape: its first phase."""
     automatic = tree.split_share == "auto"
-    # Asked for by name, also with so few columns that a fit would halve them in turn.
+    # The user has asked for it, so it also happens with few columns, which a fit would halve in turn.
     plan = clone(tree).set_params(split_share=float(FIRST_SHARE)) if automatic else tree
     design = _design(plan, None, None, n_clients, features)
     groups = () if tree.domain is None else tree.domain.groups
@@ -381,8 +386,9 @@ def design_splits(tree: LocalTree, n_clients: int, features: Sequence[str] | Non
     enough = not automatic or FirstPhase.plan(check_epsilon(tree.epsilon), "auto", *public)
     if design.first_phase is None or not enough:
         raise ValueError(
-            "reports of a share of these clients shape no tree: there are too few for this epsilon, or the "
-            "plan asks for random splits, or for label privacy. Plan with TreeCurator, or pass split_share."
+            "reports of a share of these clients cannot shape a tree: there are too few clients for this "
+            "epsilon, or the plan asks for random splits, or label privacy. Plan with TreeCurator, or pass "
+            "split_share."
         )
     return design
 
@@ -390,13 +396,13 @@ def design_splits(tree: LocalTree, n_clients: int, features: Sequence[str] | Non
 def _design(tree: LocalTree, X: Any, y: Any, n_clients: int, features: Sequence[str] | None) -> TreeDesign:
     if (X is None) != (y is None):
         raise ValueError(f"X and y belong together: pass public rows with their {tree._targets}, or neither.")
-    # The steps set attributes of a fit: on a copy, which is not kept.
+    # The steps set attributes of a fit, on a copy that is not kept.
     worker, domain = clone(tree), tree.domain
     worker._check_domain()
     if domain is not None and features is not None and tuple(features) != domain.names:
         raise ValueError("features must be the columns of the domain, in their order.")
     if X is None:
-        # Both, whatever is protected: with protect="label", fit may read bounds from rows, but here are none.
+        # Both are needed: with protect="label" a fit may read bounds from rows, but here there are none.
         bounds = tree._declared_bounds
         declared = {tree._bounds_parameter: bounds if domain is None else domain}
         declared[tree._target_parameter] = getattr(tree, tree._target_parameter)

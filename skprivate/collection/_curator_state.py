@@ -51,10 +51,10 @@ LocalTree = LocallyPrivateTreeClassifier | LocallyPrivateTreeRegressor
 @public_module("skprivate.collection")
 @dataclass(frozen=True)
 class CuratorState:
-    """Everything that a `TreeCurator` stores.
+    """The whole state of a `TreeCurator`.
 
-    Nothing of it is changed in place: a curator goes from one state to the next by one assignment, so that an
-    interrupt finds counts and history that belong together.
+    It is never changed in place. A curator replaces its state by one assignment, so that counts and history
+    agree after an interrupt.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class CuratorState:
     counts : ndarray of int64
         Sum over all reports.
     history : mapping of str to (int, int)
-        Batch id -> number of its reports that are in `counts`, and that it has.
+        Batch id -> number of its reports in `counts`, and of all its reports.
     stream : str or None
         Batch id of reports without a file.
     """
@@ -106,12 +106,12 @@ class CuratorState:
 
     @property
     def shapes(self) -> bool:
-        """Whether the reports shape the tree; else they fill its leaves."""
+        """Whether the reports shape the tree; otherwise they fill its leaves."""
         return not isinstance(self.specification.partition, Partition)
 
     @property
     def randomizer(self) -> LocalRandomizer:
-        """What every client runs."""
+        """The randomizer of every client."""
         return self.specification.randomizer
 
     @property
@@ -122,7 +122,7 @@ class CuratorState:
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
         design, numbers = self.design, self.specification.bounds_y is not None
-        # With reports of a first phase the model is theirs.
+        # After a first phase the model is made from its reports.
         model = design.leaf_model if design.first_phase is None else None
         public_counts: Any = np.asarray(design.public_counts, dtype=np.float64 if numbers else np.int64)
         content = {
@@ -130,7 +130,7 @@ class CuratorState:
             "tree": {
                 name: _encode_parameter(value)
                 for name, value in self.tree.get_params(deep=False).items()
-                # A fitted model stays with the curator that fitted it: its leaf means are written below.
+                # A fitted model stays with the curator that fitted it; its leaf means are stored below.
                 if name != "public_model"
             },
             "rule": design.rule,
@@ -157,7 +157,7 @@ class CuratorState:
         try:
             return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE as error:
-            raise ValueError(f"this is no state of a curator that can be used: {error}") from error
+            raise ValueError(f"this is not a valid state of a curator: {error}") from error
 
     @classmethod
     def _from_dict(cls, state: dict[str, Any]) -> Self:
@@ -206,7 +206,7 @@ class CuratorState:
 
 
 def check_tree(tree: Any) -> LocalTree:
-    """Return a clone of the tree whose parameters were checked as ``fit`` does."""
+    """Return a clone of the tree after the checks of parameters that ``fit`` makes."""
     if not isinstance(tree, LocalTree):
         raise TypeError(
             "tree must be a LocallyPrivateTreeClassifier or a LocallyPrivateTreeRegressor, not "
@@ -222,7 +222,7 @@ def check_tree(tree: Any) -> LocalTree:
 
 
 def _check_agreement(tree: LocalTree, design: TreeDesign) -> None:
-    """Refuse a tree that protects otherwise than its clients, and a design that no tree has."""
+    """Refuse a tree with another protection than its clients', and an impossible design."""
     randomizer: Any = design.randomizer
     if (check_epsilon(tree.epsilon), tree.protect == "label") != (
         randomizer.epsilon_requested,
@@ -247,7 +247,7 @@ def _check_agreement(tree: LocalTree, design: TreeDesign) -> None:
 
 
 def _box_of_rows(partition: Partition, domain: TableDomain | None) -> tuple[FloatArray, FloatArray]:
-    """Return the box of the rows that a partition is for; that of derived columns is another."""
+    """Return the box of the rows of a partition; derived columns have another box."""
     if domain is None or partition.derived is None:
         return partition.lower, partition.upper
     return domain.bounds
@@ -256,16 +256,16 @@ def _box_of_rows(partition: Partition, domain: TableDomain | None) -> tuple[Floa
 def _restore_leaves(
     tree: LocalTree, specification: TreeSpecification, fields: Fields
 ) -> tuple[Partition, ReleaseMechanism, FirstPhase | None]:
-    """Return the partition, the mechanism of its leaves, and the phase that shapes it, where there is one."""
+    """Return the partition, the mechanism of its leaves, and the first phase if there is one."""
     cells, randomizer = specification.partition, specification.randomizer
     plain = fields.maybe(fields.mapping, "first")
     first = None if plain is None else FirstPhase.from_dict(plain)
     if not isinstance(cells, Partition):
         if first is None or first.counts is not None:
-            raise ValueError("the plan of the first phase is not there, or is finished")
+            raise ValueError("the plan of the first phase is missing, or already finished")
         same = first.bins.to_dict() == cells.to_dict()
         if not same or first.randomizer.to_dict() != randomizer.to_dict():
-            raise ValueError("the first phase is another than the specification's")
+            raise ValueError("the first phase is not that of the specification")
         root = Partition.from_splits([-1], [], cells.lower, cells.upper)
         return root, PlannedLeaves(first, tree.mechanism), first
     if first is not None:
@@ -279,10 +279,10 @@ def _restore_leaves(
 
 
 def _cells_of(tree: LocalTree, specification: TreeSpecification) -> NumberCells | None:
-    """Return what the levels of reports about the leaves say; None of labels."""
+    """Return the cells of the levels in reports about the leaves; None for labels."""
     if isinstance(tree, LocallyPrivateTreeClassifier):
         return None
-    # The leaves' levels are public once clients answer; before, the tree chooses them.
+    # The levels are in the specification of the leaves; before that, the tree chooses them.
     answered = isinstance(specification.partition, Partition)
     return NumberCells.of_levels(specification.randomizer.n_labels) if answered else tree._cells()
 
@@ -315,7 +315,7 @@ def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
 
 
 def _encode_parameter(value: Any) -> Any:
-    """Return a constructor parameter as JSON that `_decode_parameter` reads back."""
+    """Return a constructor parameter as JSON for `_decode_parameter`."""
     if isinstance(value, np.ndarray | np.generic) or hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Fraction):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""External counts of leaf and label: their noise, their privacy, and the release that a tree takes over."""
+"""External counts of leaf and label: their noise, their privacy, and their release for a tree."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from ..randomizers import LocalRandomizer
 from ..tree._release import TreeDesign
 from ..utils import check_epsilon, check_int, check_positive, check_probability
 
-# Doubles hold all integers up to it.
+# Doubles hold all integers up to this one.
 _LARGEST = 2**53
 _MECHANISMS = {
     "laplace": "Laplace noise",
@@ -24,22 +24,22 @@ _MECHANISMS = {
     "gaussian": "Gaussian noise",
 }
 _RELATIONS = ("replace-one", "add-remove")
-# Relative difference of numbers that agree: a variance may be printed to seven digits.
+# Relative difference up to which numbers agree: a variance may be printed with seven digits.
 _SAME = 1e-6
-# More than what a few operations on doubles lose.
+# More than the rounding errors of a few operations on doubles.
 _ROUND_UP = 1 + Fraction(1, 2**40)
 
 
 @dataclass(frozen=True)
 class ExternalNoise:
-    """Noise that a service added to every count, with the privacy that follows from it.
+    """Noise that a service added to every count, and its privacy guarantee.
 
     Attributes
     ----------
     mechanism, relation : str
     epsilon, delta : Fraction
     rho : Fraction or None
-        Where the noise is Gaussian.
+        Only for Gaussian noise.
     scale : Fraction
         Scale of Laplace noise, standard deviation of Gaussian noise.
     variance : float
@@ -66,15 +66,15 @@ class ExternalNoise:
         relation: str = "replace-one",
         max_rows_per_unit: int | None = None,
     ) -> "ExternalNoise":
-        """Derive what is not given, and refuse what contradicts it.
+        """Derive missing parameters, and refuse contradictory ones.
 
         Notes
         -----
-        A row is counted in one cell. Replacing the m rows of a unit takes at most m from cells and adds m:
-        2 m in L1, and, if all leave one cell for another, 2 m^2 in squared L2. Adding or removing them moves
-        at most m, and m^2. Laplace noise of scale b is then (L1 / b)-DP, on the integers and on reals; its
-        variance is 2 b^2, on the integers 1 / (cosh(1 / b) - 1). Gaussian noise of variance v is
-        L2^2 / (2 v)-zCDP, from which epsilon follows by `zcdp_to_epsilon`.
+        A row is counted in one cell. Replacing the m rows of a unit takes at most m from cells and adds m.
+        This is 2 m in L1, and 2 m^2 in squared L2 if all rows move from one cell to another. Adding or
+        removing the rows changes the counts by at most m, and m^2. Laplace noise of scale b is then (L1 /
+        b)-DP, on the integers and on reals. Its variance is 2 b^2, and on the integers 1 / (cosh(1 / b) - 1).
+        Gaussian noise of variance v is L2^2 / (2 v)-zCDP, from which epsilon follows by `zcdp_to_epsilon`.
         """
         choices = (("mechanism", mechanism, tuple(_MECHANISMS)), ("relation", relation, _RELATIONS))
         for name, value, known in choices:
@@ -110,7 +110,7 @@ def _laplace(
         if variance is None:
             raise TypeError("epsilon or noise_variance must be given: each follows from the other.")
         try:
-            # The form that keeps its digits where the variance is large.
+            # This form is accurate for a large variance.
             half = math.sqrt(1 / (2 * float(variance)))
             exact = Fraction(2 * (math.asinh(half) if discrete else half))
         except (OverflowError, ZeroDivisionError):
@@ -118,7 +118,7 @@ def _laplace(
         return l1 * exact * _ROUND_UP, delta, None, 1 / exact, float(variance)
     rate = float(epsilon / l1)
     try:
-        # The form that keeps its digits where the rate is small.
+        # This form is accurate for a small rate.
         derived = 1 / (2 * math.sinh(rate / 2) ** 2) if discrete else 2 / rate**2
     except (OverflowError, ZeroDivisionError):
         derived = 0.0
@@ -151,7 +151,7 @@ class ExternalMechanism:
     Parameters
     ----------
     randomizer : LocalRandomizer
-        Of the specification that the rows were counted for: it has the same shape.
+        Randomizer of the specification for which the rows were counted; it has the same shape.
     noise : ExternalNoise
     """
 
@@ -164,13 +164,13 @@ class ExternalMechanism:
         self.sensitivity, self.noise_scale = noise.sensitivity, noise.scale
 
     def describe(self) -> str:
-        """Return the mechanism, as declared."""
+        """Return the declared mechanism."""
         return (
             f"{_MECHANISMS[self.noise.mechanism]} on the counts of leaf and label, as their source declares"
         )
 
     def check(self, counts: ArrayLike) -> "ExternalCounts":
-        """Return the counts, or refuse them."""
+        """Return the checked counts; ValueError for invalid ones."""
         array = np.asarray(counts)
         if array.dtype.kind not in "iuf" or array.shape != (self.n_cells, self.n_labels):
             raise ValueError(
@@ -178,7 +178,7 @@ class ExternalMechanism:
                 f"{array.dtype} of shape {array.shape}."
             )
         total = float(array.sum(dtype=np.float64))
-        # False for NaN too. Unsigned integers beyond int64 would come out negative.
+        # Also False for NaN. Unsigned integers beyond int64 would become negative.
         if not np.abs(array.astype(np.float64)).max() <= _LARGEST or round(total) < 1:
             raise ValueError("counts must be finite, at most 2^53 in magnitude, with a sum of at least 1.")
         if self.noise.mechanism == "discrete-laplace" and not (array == np.floor(array)).all():
@@ -187,11 +187,11 @@ class ExternalMechanism:
         return ExternalCounts(self, exact, round(total))
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> NoReturn:
-        """Refuse: the service draws its noise."""
+        """Raise TypeError: the service draws its noise."""
         raise TypeError("external counts are not drawn here.")
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return signed sums for two labels, else the counts as they are: they are unbiased."""
+        """Return signed sums for two labels, otherwise the counts, which are unbiased."""
         array = np.asarray(counts, dtype=np.float64)
         return array[:, 1] - array[:, 0] if self.n_labels == 2 else array
 
@@ -200,7 +200,7 @@ class ExternalMechanism:
         return np.asarray(counts, dtype=np.float64).sum(axis=1)
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
-        """Return the variance of the difference of two labels' counts, whatever the rows."""
+        """Return the variance of the difference of two labels' counts, for any rows."""
         return np.full(self.n_cells, 2 * self.noise.variance)
 
 
@@ -222,12 +222,12 @@ class ExternalCounts:
 
 
 def describe_external_spending(tree: Any, design: TreeDesign, counts: ExternalCounts) -> PrivacySpent:
-    """Return the statement of an unfitted tree on counts that a service made private."""
+    """Return the statement of an unfitted tree about counts that a service made private."""
     noise = counts.mechanism.noise
     spent: PrivacySpent = tree._describe_spending(
         design, counts.n_rows, False, [], source="os-entropy", deployment="collected"
     )
-    # True of reports only: here the sum of noisy counts is released, unlike the number of rows behind it.
+    # These facts hold for reports only: here the sum of noisy counts is released, but not the number of rows.
     other = (tree._rows_are_called, "features")
     facts = {name: value for name, value in spent.unprotected.items() if name not in other}
     if noise.relation == "replace-one":

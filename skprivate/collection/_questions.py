@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns and targets of a specification: what is declared, and the question that one client answers."""
+"""Columns and targets of a specification: their declarations, and the answer of one client."""
 
 import math
 import unicodedata
@@ -22,23 +22,23 @@ from ..utils import as_column, check_characters
 from ..utils._json_documents import Fields
 from ..utils._tables import is_temporal, numbers_of, refuse_kinds, within_bounds
 
-# Unicode's categories of characters that are not shown or break lines; unassigned ones vary by its version.
+# Unicode's categories of characters that are invisible or break lines; unassigned ones depend on its version.
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
 # Columns.
 
 
 def kind_of(cells: Any) -> Any:
-    """Return the class of cells, by a field that it alone has."""
+    """Return the class of cells, by a field that only this class has."""
     if isinstance(cells, dict) and "groups" in cells:
         return TableCells
     return ColumnBins if isinstance(cells, dict) and "n_bins" in cells else Partition
 
 
 def check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
-    """Refuse cells and a randomizer of which one is about columns, or of different numbers of these."""
+    """Refuse cells and a randomizer unless both or neither are about columns, of the same number."""
     if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
-        raise ValueError("cells of columns and a randomizer of columns belong together")
+        raise ValueError("cells of columns need a ColumnRandomizer, and leaves another randomizer")
     if isinstance(partition, Partition) or not isinstance(randomizer, ColumnRandomizer):
         return
     if randomizer.n_columns != partition.n_columns:
@@ -53,7 +53,7 @@ def check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, fe
     derived = partition.derived if isinstance(partition, Partition) else None
     if domain is None:
         if derived is not None or isinstance(partition, TableCells):
-            raise ValueError("the cells are those of a domain's columns, and there is none")
+            raise ValueError("the cells are those of a domain's columns: pass this domain")
         return
     if not isinstance(domain, TableDomain):
         raise TypeError("domain must be a TableDomain")
@@ -70,39 +70,39 @@ def check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, fe
 
 
 def check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
-    """Return the names of the columns; refuse what are no different names."""
+    """Return the names of the columns; refuse names that are invalid or not different."""
     names = tuple(features)
     if not all(isinstance(name, str) and name for name in (*names, label)):
-        raise ValueError("features and label must be names, texts that are not empty")
+        raise ValueError("features and label must be names: text that is not empty")
     if len(names) != n_features:
         raise ValueError(f"there are {n_features} columns, but features has {len(names)} names")
     if len({*names, label}) != n_features + 1:
         raise ValueError("features and label must be different names")
     for name in (*names, label):
         _check_shown(name, "a name of features and label")
-    # np.str_ is a str, but not for ever: names end in JSON and in messages.
+    # np.str_ is also a str, but names are written to JSON and shown in messages.
     return tuple(str(name) for name in names)
 
 
 def _check_shown(text: Any, what: str) -> None:
-    """Refuse what a page that shows it would not show as it is: it could pass for something else."""
+    """Refuse text with invisible characters: on a page it could look like another text."""
     if not isinstance(text, str):
         return
     check_characters(text, what)
     if not _UNSEEN.isdisjoint(map(unicodedata.category, text)):
-        raise ValueError(f"{what} holds control, formatting or private characters, which people do not see.")
+        raise ValueError(f"{what} holds control, formatting or private characters: remove them.")
 
 
 # Targets.
 
 
 class LabelTarget:
-    """One of several labels; a report is about its position among them.
+    """A target that is one of several labels; a report is about its position.
 
     Parameters
     ----------
     classes : iterable of str, int, float or bool
-        Two or more: all text or all numbers, none of them twice. White space around text does not count.
+        Two or more, all text or all numbers, each once. White space around text is ignored.
     """
 
     bounds = None
@@ -114,32 +114,32 @@ class LabelTarget:
 
     @classmethod
     def from_dict(cls, state: Any) -> Self:
-        """Restore a target from its JSON; ValueError for anything else."""
+        """Restore a target from its JSON; ValueError for any other value."""
         return cls(Fields(state, ("classes",), what="the target").items("classes"))
 
     @property
     def n_labels(self) -> int:
-        """Number of labels that a report is about."""
+        """Number of labels in a report."""
         return len(self.classes)
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the JSON of a specification says of the target."""
+        """The target in the JSON of a specification."""
         return {"classes": list(self.classes)}
 
     def describe(self) -> str:
-        """Return the target in a few words."""
+        """Return a short description of the target."""
         return f"{len(self.classes)} classes"
 
     def read(self, value: Any, name: str) -> float:
-        """Return the position of one person's label, or refuse it without showing it."""
+        """Return the position of one person's label; ValueError, which does not show it, for other values."""
         position = self._positions.get(plain_cell(value), -1)
         if position < 0:
             raise ValueError(f"{name!r} is not one of the specification's classes.")
         return float(position)
 
     def read_many(self, target: Any) -> FloatArray:
-        """Return the position of every label, 0 where it is none of the classes; no value makes it fail."""
+        """Return the position of every label, or 0 if it is not a class; no value raises an error."""
         refuse_kinds(target, "y")
         refuse_label_types(target, self.classes)
         labels = np.asarray(as_column(target))
@@ -148,7 +148,7 @@ class LabelTarget:
         return number_labels(labels, self.classes).astype(np.float64)
 
     def draw(self, positions: FloatArray, random_bytes: Callable[[int], bytes]) -> IntArray:
-        """Return what the reports are about: the labels as they are."""
+        """Return the labels for the reports: the positions themselves."""
         return positions.astype(np.int64)
 
     @cached_property
@@ -156,27 +156,28 @@ class LabelTarget:
         return class_positions(self.classes)
 
 
-# The variance of the rounding is then below 1e-6 of that of a target that varies as much as it can.
+# Largest number of levels: the variance of the rounding is then below 1e-6 of the largest variance of a
+# target.
 _MOST_LEVELS = 2**10
 
 
 @dataclass(frozen=True)
 class NumberTarget:
-    """A number, as a share of the width between two bounds; a report is about the level it is rounded to.
+    """A target that is a number, as a share of the width between two bounds; a report is about a level.
 
     Attributes
     ----------
     lower, upper : float
         Numbers beyond them are clipped.
     levels : int
-        Levels 0 to levels - 1 lie evenly between the bounds, which are the first and the last of them.
+        Number of levels. They are evenly spaced; the bounds are the first and the last level.
 
     Notes
     -----
-    **Privacy.** A share is rounded to the level below or above it, with probabilities whose mean is the
-    share. A report is drawn of the level by fresh words of entropy. Its distribution is a mixture over the
-    levels of distributions that are within a factor e^epsilon of each other, and so are two such mixtures,
-    however the share is rounded.
+    **Privacy.** A share is rounded at random to the level below or above it, so that the mean is the share. A
+    report of the level is drawn with fresh words of entropy. Its distribution is a mixture over the levels.
+    The distributions of the levels are within a factor e^epsilon of each other, and so are two such mixtures,
+    for any rounding.
     """
 
     classes = None
@@ -187,7 +188,7 @@ class NumberTarget:
 
     def __post_init__(self) -> None:
         half = self.upper / 2 - self.lower / 2
-        # False for NaN too.
+        # Also False for NaN.
         if not (math.isfinite(self.lower) and math.isfinite(self.upper) and half > 0):
             raise ValueError("the bounds of the target must be finite, the lower one below the upper one")
         if not 2 <= self.levels <= _MOST_LEVELS:
@@ -195,7 +196,7 @@ class NumberTarget:
 
     @classmethod
     def from_dict(cls, state: Any) -> Self:
-        """Restore a target from its JSON; ValueError for anything else."""
+        """Restore a target from its JSON; ValueError for any other value."""
         fields = Fields(state, ("lower", "upper", "levels"), what="the target")
         return cls(fields.number("lower"), fields.number("upper"), fields.integer("levels", 2, _MOST_LEVELS))
 
@@ -206,37 +207,37 @@ class NumberTarget:
 
     @property
     def n_labels(self) -> int:
-        """Number of levels that a report is about."""
+        """Number of levels in a report."""
         return self.levels
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the JSON of a specification says of the target."""
+        """The target in the JSON of a specification."""
         return {"lower": self.lower, "upper": self.upper, "levels": self.levels}
 
     def describe(self) -> str:
-        """Return the target in a few words."""
+        """Return a short description of the target."""
         return f"numbers from {self.lower:g} to {self.upper:g} on {self.levels} levels"
 
     def read(self, value: Any, name: str) -> float:
-        """Return the share of one person's number, or refuse what is none without showing it."""
+        """Return the share of one person's number; ValueError, which does not show it, for other values."""
         return float(self.shares(np.array([read_number(value, f"column {name!r}")]))[0])
 
     def read_many(self, target: Any) -> FloatArray:
-        """Return the share of every number, a half of what is none; no value makes it fail."""
+        """Return the share of every number, or one half for other values; no value raises an error."""
         values = numbers_of(as_column(target), "y")
         if not isinstance(values, np.ndarray) or values.ndim != 1:
             raise ValueError("y must be one-dimensional.")
         return self.shares(within_bounds(values, self.lower, self.upper))
 
     def shares(self, values: FloatArray) -> FloatArray:
-        """Return finite numbers, clipped to the bounds, as shares of the width between these."""
+        """Return finite numbers, clipped to the bounds, as shares of the width between them."""
         bounds: NDArray[Any] = np.array([self.lower, self.upper])
-        # Clipped first: a number far beyond the bounds, divided by their width, would overflow.
+        # Clipped first: the division of a number far beyond the bounds could overflow.
         return shares_of(np.clip(values, *bounds), bounds)
 
     def draw(self, shares: FloatArray, random_bytes: Callable[[int], bytes]) -> IntArray:
-        """Return what the reports are about: the shares, rounded at random, each by one word."""
+        """Return the labels for the reports: the shares, rounded at random, each by one word."""
         words = np.frombuffer(random_bytes(8 * len(shares)), dtype=np.uint64)
         place = shares * (self.levels - 1)
         below = np.floor(place)
@@ -245,7 +246,7 @@ class NumberTarget:
 
 
 def read_number(value: Any, name: str) -> float:
-    """Return a finite number, or refuse what is none without showing it."""
+    """Return a finite number; ValueError, which does not show the value, for anything else."""
     if isinstance(value, Real | np.bool_) and not is_temporal(value):
         try:
             number = float(value)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counting of reports, once each, with checkpoints on disk.
+"""Counting of reports, each once, with checkpoints on disk.
 
-**Claim.** What was acknowledged stays in the file: no save drops a report that the file counts.
+***Claim.** Acknowledged reports stay in the file: no save drops a report that the file counts.
 
-**Proof.** One process and object holds the lock, so that no other saves between the check and the save. A
-file is replaced by a state of the same specification that counts, of every batch in the file, at least as
-many reports. Of a batch, counts are those of its first reports: a file of reports is counted in its order,
-and a curator without a file counts under an id that it drew itself, which no copy of it goes on with.
+**Proof.** One object in one process holds the lock, so that no other saves between the check and the save. A
+file is only replaced by a state of the same specification that counts at least as many reports of every batch
+in the file. The counted reports of a batch are its first ones. A file of reports is counted in its order.
+Reports without a file are counted under an id that the curator drew itself, and a copy of the curator does
+not continue it.
 """
 
 import os
@@ -26,16 +27,16 @@ from ._client import ClientOptions, TreeClient
 from ._curator_state import CuratorState
 from ._report_files import ReportReader
 
-# File of a curator: its lock, and the check before it is replaced.
+# File of a curator: its lock, and the check before the file is replaced.
 
 
 class Checkpoint:
-    """The lock of a curator's file, held until `close`, or until the object or the process is gone.
+    """The lock of a curator's file, held until `close`, or until the object or the process ends.
 
     Parameters
     ----------
     path : str or path-like
-        A symbolic link shares the lock of its file.
+        File of the curator. A symbolic link shares the lock of its file.
 
     Raises
     ------
@@ -49,7 +50,7 @@ class Checkpoint:
             self._lock = acquire_lock(self.path, wait=False)
         except BlockingIOError:
             raise ValueError(
-                f"{path} is in use by another process, or by another TreeCurator of this one: close that "
+                f"{path} is in use by another process, or by another TreeCurator in this one: close it "
                 "first, or choose another file."
             ) from None
         self._release = weakref.finalize(self, release_lock, self._lock)
@@ -60,7 +61,7 @@ class Checkpoint:
         return same and self._lock.process == os.getpid() and holds_lock(self._lock)
 
     def check(self, state: CuratorState) -> None:
-        """Raise ValueError if to write this state would lose what the file holds."""
+        """Raise ValueError if writing this state would lose reports in the file."""
         data = self.path.read_bytes() if self.path.exists() else b""
         if not data:
             return
@@ -72,29 +73,29 @@ class Checkpoint:
         kept = all(counted.get(batch, -1) >= numbers[0] for batch, numbers in found.history.items())
         if found.specification != state.specification or not kept:
             raise ValueError(
-                f"{self.path} holds reports, or a specification, that this curator does not have: go on "
-                "with TreeCurator.from_file, or choose another file."
+                f"{self.path} holds reports, or a specification, that this curator does not have: "
+                "continue with TreeCurator.from_file, or choose another file."
             )
 
     def save(self, state: CuratorState) -> None:
-        """Replace the file, or leave it as it was."""
+        """Replace the file; after an error it is not changed."""
         write_atomically(self.path, state.to_bytes())
 
     def close(self) -> None:
-        """Release the lock; in a fork, the copy of it."""
+        """Release the lock, or in a fork its copy."""
         self._release()
 
 
-# Bytes of small reports that are added up together.
+# Number of bytes of small reports that are added up together.
 _BYTES_AT_ONCE = 2**20
 _SECONDS_BETWEEN_CHECKPOINTS = 5.0
 _LARGEST_COUNT = 2**63 - 1
 
 
 class ReportCounter:
-    """The methods of a curator that count the reports of its specification, whatever they are for."""
+    """The methods by which a curator of either phase counts the reports of its specification."""
 
-    #: Whether the state that this class restores is that of a first phase; see `SplitCurator`.
+    #: Whether this class restores the state of a first phase; see `SplitCurator`.
     _shapes: bool
     _checkpoint: Checkpoint | None
 
@@ -104,8 +105,8 @@ class ReportCounter:
             raise ValueError(f"this is the state of a {other}: restore it with {other}.from_bytes.")
         self._state = state
         self._checkpoint = None
-        # A copy counts on under an id of its own: equal counts of one id are those of the same reports.
-        # With the process that drew it: a fork counts on under another id.
+        # A copy continues under its own id, so that equal counts of one id belong to the same reports. It is
+        # stored with the process that drew it: a fork continues under another id.
         self._own_stream: tuple[int, str] | None = None
         self.specification = state.specification
 
@@ -120,29 +121,29 @@ class ReportCounter:
         return dict(self._state.history)
 
     def client(self, **options: Unpack[ClientOptions]) -> TreeClient:
-        """Return a client of this specification; options as in `TreeClient`."""
+        """Return a client of this specification, with options as in `TreeClient`."""
         return TreeClient(self.specification, **options)
 
     def without_reports(self) -> Self:
-        """Return a curator of the same specification that has counted nothing, for another round."""
+        """Return a curator of the same specification without reports, for another round."""
         curator = type(self).__new__(type(self))
         curator._start(self._open_state().without_reports())
         return curator
 
     def update(self, reports: Any) -> None:
-        """Count reports that come without a file.
+        """Count reports without a file.
 
         Parameters
         ----------
         reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of these
             One or several reports, as clients, the randomizer and `TreeSpecification.randomize_many` return
-            them; passed twice, they count twice.
+            them. If they are passed twice, they count twice.
 
         Raises
         ------
         TypeError, ValueError
-            One cannot be a report of this specification, or the counts are external (`from_counts`); none is
-            counted then.
+            One cannot be a report of this specification, or the counts are external (`from_counts`). None is
+            counted.
         """
         randomizer = self._open_state().randomizer
         counts, n = np.zeros(randomizer.counts_shape, dtype=np.int64), 0
@@ -159,7 +160,7 @@ class ReportCounter:
         stream = own[1] if own is not None and own[0] == process else os.urandom(16).hex()
         counted = state.history.get(stream, (0, 0))[0] + n
         counts = _add_counts(state.counts, counts)
-        # First, so that an interrupt between them leaves no report under an id that is drawn anew.
+        # Set first, so that no id is drawn again for counted reports after an interrupt.
         self._own_stream = process, stream
         self._state = state.with_counts(counts, {stream: (counted, counted)}, stream)
 
@@ -170,31 +171,31 @@ class ReportCounter:
         progress: Callable[[int, int], object] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> bool:
-        """Count the reports of a file, unless they are counted already.
+        """Count the reports of a file, unless they are already counted.
 
         Parameters
         ----------
         path : str or path-like
-            As a `ReportWriter` wrote it. Memory does not grow with it.
+            File of a `ReportWriter`. Memory does not grow with its size.
         progress : callable, default=None
             Called as ``progress(counted, total)`` after every piece.
         checkpoint : str or path-like, default=None
-            Where to `save`, every few seconds and at the end, also if the batch was counted before: what this
-            method returned for is in the file. A curator that is killed goes on from there (`from_file`) with
-            the same reports. The file is held until `close`.
+            File for `save`, every few seconds and at the end, also if the batch was counted before. When this
+            method returns, the file holds the reports. After the process was killed, continue from this file
+            (`from_file`) with the same reports. The curator holds the file until `close`.
 
         Returns
         -------
         counted : bool
-            False if the batch was counted before, and so was dropped.
+            False if the batch was counted before, and was therefore ignored.
 
         Raises
         ------
         OSError, ValueError
-            The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
-            a report in it is impossible; the message names the file and the byte. What was counted before
-            stays valid. Or the counts are external (`from_counts`). Or the checkpoint is refused, as by
-            `save`, and then nothing is counted.
+            The file cannot be read, is cut short, has another format or a newer version, or belongs to
+            another specification. Or a report in it is impossible. The message names the file and the byte.
+            Earlier counts stay valid. Or the counts are external (`from_counts`). Or the checkpoint is
+            refused, as in `save`, and then nothing is counted.
         """
         state = self._open_state()
         if checkpoint is not None:
@@ -203,10 +204,11 @@ class ReportCounter:
             counted, total = state.history.get(reader.batch_id, (0, reader.n_reports))
             if total != reader.n_reports and not reader.grows:
                 raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
-            # Copies of a growing file begin alike: of a longer one the rest is new, of a shorter one nothing.
+            # Copies of a growing file have the same beginning: the rest of a longer one is new, and a shorter
+            # one has nothing new.
             total = reader.n_reports
             if counted >= total and reader.batch_id in state.history:
-                # The attempt that counted it may have ended before it was saved, or saved elsewhere.
+                # The call that counted it may have ended before it saved, or may have saved elsewhere.
                 self._save_if_asked(checkpoint)
                 return False
             saved = time.monotonic()
@@ -233,22 +235,22 @@ class ReportCounter:
         return True
 
     def merge(self, other: "ReportCounter") -> None:
-        """Add the counts of another curator, which stays as it is.
+        """Add the counts of another curator, which does not change.
 
         Parameters
         ----------
         other : curator
-            Of the same class and specification.
+            A curator of the same class and specification.
 
         Raises
         ------
         TypeError, ValueError
-            No curator, another specification, a batch that both have counted in part or in full, or external
-            counts (`from_counts`); nothing changes then.
+            `other` is not such a curator, both have counted the same batch in part or in full, or the counts
+            are external (`from_counts`). Nothing changes.
         """
         if not isinstance(other, type(self)):
             raise TypeError(f"other must be a {type(self).__name__}, not {type(other).__name__}.")
-        # The other's state is one object, which is replaced and never changed: no lock of its own is needed.
+        # The other's state is one object, which is replaced and never changed, so it needs no lock.
         self._merge(other._open_state())
 
     @one_thread_at_a_time
@@ -265,17 +267,17 @@ class ReportCounter:
         self._state = mine.with_counts(_add_counts(mine.counts, theirs.counts), theirs.history)
 
     def to_bytes(self) -> bytes:
-        """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
+        """Return the whole curator as JSON: public inputs, counts, and the counted batches.
 
         Returns
         -------
         data : bytes
-            To be written to a file by the caller, or by ``update_file(..., checkpoint=...)``.
+            Write them to a file, or use `save` or ``update_file(..., checkpoint=...)``.
 
         Raises
         ------
         TypeError, ValueError
-            A parameter of the tree is of a type that JSON cannot hold, or the counts are external
+            A parameter of the tree has a type that JSON cannot hold, or the counts are external
             (`from_counts`).
         """
         return self._open_state().to_bytes()
@@ -287,19 +289,19 @@ class ReportCounter:
         Parameters
         ----------
         data : bytes
-            Nothing in it is executed or trusted.
+            Nothing in them is executed, and everything is checked.
 
         Returns
         -------
         curator : curator
-            Of this class.
+            A curator of this class.
 
         Raises
         ------
         TypeError
             `data` is not bytes.
         ValueError
-            Damaged, foreign, of a newer version, or of the other phase.
+            The data are damaged, have another format or a newer version, or belong to the other phase.
         """
         curator = cls.__new__(cls)
         curator._start(CuratorState.from_bytes(data))
@@ -307,12 +309,12 @@ class ReportCounter:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Restore a curator from a file, which it holds from before it is read until `close`.
+        """Restore a curator from a file, and hold the file until `close`.
 
         Parameters
         ----------
         path : str or path-like
-            What `save`, or ``update_file(..., checkpoint=...)``, wrote.
+            File of `save`, or of ``update_file(..., checkpoint=...)``.
 
         Returns
         -------
@@ -321,9 +323,9 @@ class ReportCounter:
         Raises
         ------
         OSError, ValueError
-            There is no such file; another object or process holds it; or as `from_bytes`.
+            There is no such file, another object or process holds it, or as in `from_bytes`.
         """
-        # First, so that a mistaken name leaves no lock behind.
+        # First, so that a wrong name leaves no lock file behind.
         os.stat(path)
         checkpoint = Checkpoint(path)
         try:
@@ -338,29 +340,29 @@ class ReportCounter:
 
     @one_thread_at_a_time
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the curator to a file, whole and through a power cut; then hold the file until `close`.
+        """Write the curator to a file atomically and durably, and hold the file until `close`.
 
         Parameters
         ----------
         path : str or path-like
-            A new file, or one of which this curator holds all reports: one that it saved or was read from. Of
-            two curators with one file, the last writer would lose what the other counted; the command line
-            holds the same lock, ``path`` with ".lock" at its end.
+            A new file, or one whose reports this curator has all counted, for example one that it saved or
+            was read from. If two curators shared a file, the last writer would lose the other's counts. The
+            command line uses the same lock, the file ``path`` with ".lock" at its end.
 
         Raises
         ------
         OSError
-            The file cannot be written; it is as it was.
+            The file cannot be written. It is not changed.
         TypeError, ValueError
-            Another object or process holds the file; it has reports that this curator has not counted, or is
-            no curator's; or as `to_bytes`. The file is as it was.
+            Another object or process holds the file, it has reports that this curator has not counted, or it
+            is not the file of a curator. Or as in `to_bytes`. The file is not changed.
         """
         self._hold(path).save(self._open_state())
 
     @one_thread_at_a_time
     def close(self) -> None:
-        """Let others have the file of `save`, `update_file` or `from_file`; a ``with`` block does it, too."""
-        # In this order: an interrupt must not leave a curator with a file that others may have.
+        """Release the file of `save`, `update_file` or `from_file`, as the end of a ``with`` block does."""
+        # In this order: after an interrupt a curator must not use a file that is no longer locked.
         checkpoint, self._checkpoint = self._checkpoint, None
         if checkpoint is not None:
             checkpoint.close()
@@ -372,7 +374,7 @@ class ReportCounter:
         self.close()
 
     def _hold(self, path: str | os.PathLike[str]) -> Checkpoint:
-        """Return the file, held; one that was held before is let go."""
+        """Return the lock of a file; the file that was held before is released."""
         if self._checkpoint is not None and self._checkpoint.protects(path):
             return self._checkpoint
         self.close()
@@ -390,11 +392,11 @@ class ReportCounter:
             self.save(path)
 
     def _open_state(self) -> CuratorState:
-        """Return the state, to which reports may be added."""
+        """Return the state, if reports may be added to it."""
         return self._state
 
     def __getstate__(self) -> dict[str, Any]:
-        # A file has one holder, and a copy counts on under another id.
+        # Only one object holds a file, and a copy continues under another id.
         return {**vars(self), "_checkpoint": None, "_own_stream": None}
 
     def __repr__(self) -> str:
@@ -422,7 +424,7 @@ def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes | NDArray[
         if not isinstance(piece, bytes | bytearray | memoryview):
             raise TypeError(f"an iterable of reports must hold bytes or arrays, not {type(piece).__name__}.")
         if len(piece) % size:
-            raise ValueError(f"a piece of {len(piece)} bytes is no whole number of reports of {size} bytes.")
+            raise ValueError(f"{len(piece)} bytes are not a whole number of reports of {size} bytes.")
         held.append(piece)
         length += len(piece)
         if length >= _BYTES_AT_ONCE:
@@ -432,9 +434,9 @@ def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes | NDArray[
 
 
 def _add_counts(counts: IntArray, more: IntArray) -> IntArray:
-    """Add exactly, or refuse: forged reports of the Laplace mechanisms can be huge."""
-    # int(): the magnitude of the lowest int64 is none.
+    """Add exactly; ValueError if the sum is too large: forged reports of Laplace mechanisms can be huge."""
+    # int(): the magnitude of the lowest int64 is not an int64.
     largest = sum(max(int(part.max()), -int(part.min())) for part in (counts, more))
     if largest > _LARGEST_COUNT:
-        raise ValueError("the counts would pass 2^63: some of these reports must be forged.")
+        raise ValueError("the counts would exceed 2^63: some of these reports must be forged.")
     return counts + more

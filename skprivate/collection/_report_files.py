@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of reports, their writer and their reader: a header with specification and batch, then the reports.
+"""Files of reports, with writer and reader: a header with specification and batch, then the reports.
 
-Layout, little-endian: 8 bytes that mark the format; uint32 version; 32 bytes, the specification's hash;
-16 random bytes, the batch id; uint32 size of one report; uint64 number of reports; the reports. Version 1
-appears when it is complete. Version 2 grows under its name; until it is complete, its number is 2^64 - 1.
+The layout is little-endian: 8 bytes that mark the format; uint32 version; 32 bytes, the specification's hash;
+16 random bytes, the batch id; uint32 size of one report; uint64 number of reports; the reports. A file of
+version 1 appears when it is complete. A file of version 2 grows under its name. Until it is complete, its
+number of reports is 2^64 - 1.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _WHOLE, _GROWING = _VERSIONS = 1, 2
 _UNFINISHED = 2**64 - 1  # number of reports in a header
 _PRELUDE = struct.Struct("<8sI")
 _HEADER = struct.Struct("<8sI32s16sIQ")
-# Read at a time; what a reader holds in memory.
+# Number of bytes that are read at a time, which a reader holds in memory.
 _CHUNK_BYTES = 2**20
 
 
@@ -38,27 +39,27 @@ class ReportWriter:
     """Writes a file of reports; use it in a ``with`` block.
 
     A file has its number of reports and a random batch id, so that a curator counts it once. It appears under
-    its name when the block ends, and after an error there is none. With ``durable=True`` it is there from the
-    start, and keeps what was written whatever happens.
+    its name when the block ends; after an error there is no file. With ``durable=True`` it exists from the
+    start, and keeps all written reports after a failure.
 
     Parameters
     ----------
     path : str or path-like
         A new file; FileExistsError if there is one.
     specification : TreeSpecification
-        What the reports answer.
+        The specification that the reports answer.
     durable : bool, default=False
-        True, for a service that acknowledges reports: `write` hands reports to the operating system before
-        it returns, so that they outlive this process, and `sync` makes them outlive a power cut. A curator
-        counts the file of a writer that was killed, too.
+        True, for a service that acknowledges reports: before `write` returns, the operating system has the
+        reports, so that they survive the end of this process. After `sync` they also survive a power cut. A
+        curator also counts the file of a writer that was killed.
     batch_id : str, default=None
-        32 hexadecimal digits. None: random. A curator counts files of one id once: pass it where the same
-        reports may be written again, from a database for example.
+        32 hexadecimal digits. None: random. A curator counts only one file with an id: pass an id if the same
+        reports may be written again, for example from a database.
 
     Attributes
     ----------
     specification : TreeSpecification
-        What the reports answer.
+        The specification that the reports answer.
     n_reports : int
         Number of reports written so far.
 
@@ -68,8 +69,8 @@ class ReportWriter:
 
     Notes
     -----
-    **Privacy**: the file is as private as its reports, each of which is epsilon-private. Their order is that
-    in which they are written, and may tell who sent which.
+    **Privacy**: the file is as private as its reports, each of which is epsilon-private. Reports are in the
+    order in which they were written, which may reveal who sent which.
 
     Examples
     --------
@@ -117,24 +118,24 @@ class ReportWriter:
         Raises
         ------
         TypeError, ValueError
-            One of them cannot be a report of this specification; none is written then.
+            One of them cannot be a report of this specification. None is written.
         OSError
-            The disk is full, say; none of a durable file's is written then.
+            The disk is full, for example. In a durable file none of the reports is written.
         RuntimeError
-            There is no file yet, or a write into this durable file failed in the middle: a copy that was made
-            meanwhile may begin otherwise. End the block, and go on in another file.
+            There is no file yet. Or a write to this durable file failed in the middle, so that a copy of the
+            file may have a different beginning. End the block, and continue in another file.
         """
         if not hasattr(self, "_file"):
             raise RuntimeError("reports are written in a `with` block of the writer: there is no file yet.")
         if self._torn:
-            raise RuntimeError("a write failed in the middle: end this file, and go on in another.")
+            raise RuntimeError("a write failed in the middle: end this block, and continue in another file.")
         array = reports if isinstance(reports, np.ndarray) else self.specification.unpack(reports)
-        # A gateway refuses a bad report when it comes in; in the file it would hold up all that follow.
+        # An impossible report is refused here; in the file it would block all that follow.
         self.specification.randomizer.aggregate(array)
         data = memoryview(self.specification.pack(array))
         end = self._file.tell()
         try:
-            # A file without a buffer may take a part.
+            # A file without a buffer may write only a part.
             while data:
                 data = data[self._file.write(data) :]
         except BaseException:
@@ -147,12 +148,12 @@ class ReportWriter:
         self.n_reports += len(array)
 
     def sync(self) -> None:
-        """Make all that was written outlive a power cut; call it, once for a group, before you acknowledge.
+        """Make all written reports survive a power cut; call it, once for a group, before acknowledging them.
 
         Raises
         ------
         RuntimeError
-            The writer is not durable, or its block has not begun.
+            The writer is not durable, or its ``with`` block has not begun.
         """
         if not self._durable or not hasattr(self, "_file"):
             raise RuntimeError("sync is for a writer with durable=True, in its `with` block.")
@@ -161,7 +162,7 @@ class ReportWriter:
     def __enter__(self) -> Self:
         create = create_in_place if self._durable else create_atomically
         self._file: BinaryIO = self._stack.enter_context(create(self._path))
-        # The stack runs it before the file gets its name.
+        # The stack calls it before the file gets its name.
         self._stack.push(self._complete)
         self._file.write(self._header(_UNFINISHED if self._durable else 0))
         return self
@@ -175,7 +176,7 @@ class ReportWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            # By what is there: an interrupt may have come between a write and its count.
+            # By the size of the file: an interrupt may have occurred between a write and its count.
             size = self._file.seek(0, os.SEEK_END) - _HEADER.size
             n_reports = size // self.specification.randomizer.report_bytes
             self._file.truncate(self._offset(n_reports))
@@ -193,13 +194,13 @@ class ReportWriter:
 
 
 class ReportReader:
-    """An open file of reports whose header was checked; use it in a ``with`` block.
+    """An open file of reports with a checked header; use it in a ``with`` block.
 
     Parameters
     ----------
     path : str or path-like
     specification : TreeSpecification
-        What the reports must answer.
+        The specification that the reports must answer.
 
     Attributes
     ----------
@@ -207,15 +208,15 @@ class ReportReader:
     batch_id : str
         32 hexadecimal digits.
     n_reports : int
-        Of a file whose writer was killed, the whole ones that are there.
+        Number of reports; if the writer was killed, the number of complete ones in the file.
     grows : bool
-        Whether the writer was durable: other copies of the file may hold more reports behind these, or fewer.
+        Whether the writer was durable: other copies of the file may hold more or fewer reports.
 
     Raises
     ------
     ValueError
-        The file is no file of reports, of a newer version, for another specification, cut short, or its
-        writer is not done.
+        The file is not a file of reports, has a newer version, belongs to another specification, is cut
+        short, or is still being written.
     """
 
     def __init__(self, path: str | os.PathLike[str], specification: TreeSpecification) -> None:
@@ -234,7 +235,7 @@ class ReportReader:
         self._stack.close()
 
     def chunks(self, start: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the reports from number `start` on, in pieces of bounded size, each with its first's number.
+        """Yield the reports from number `start` on, in pieces of bounded size, with the number of the first.
 
         Yields
         ------
@@ -254,11 +255,11 @@ class ReportReader:
             yield first, self._specification.unpack(data)
 
     def byte_offset(self, number: int) -> int:
-        """Return where in the file a report starts."""
+        """Return the position in the file where a report starts."""
         return _HEADER.size + number * self._specification.randomizer.report_bytes
 
     def error(self, offset: int, problem: str) -> ValueError:
-        """Return the error that names the file and the byte."""
+        """Return an error that names the file and the byte."""
         return ValueError(f"{self.path}, byte {offset}: {problem}.")
 
     def _read_header(self) -> tuple[str, int, bool]:
@@ -274,18 +275,18 @@ class ReportReader:
             raise self.error(60, f"reports of {size} bytes do not fit the specification")
         if version == _GROWING and n_reports == _UNFINISHED:
             if is_being_written(self._file.fileno()):
-                raise self.error(64, "the file is still written, or read by another curator: try again later")
+                raise self.error(64, "the file is being written, or read by another curator: try again later")
             return batch_id.hex(), (status.st_size - _HEADER.size) // size, True
         complete = self.byte_offset(n_reports)
         if status.st_size < complete:
             raise self.error(status.st_size, f"the file ends here, but should have {complete} bytes")
         if status.st_size > complete:
-            raise self.error(complete, "something follows the last report")
+            raise self.error(complete, "there are more bytes after the last report")
         return batch_id.hex(), n_reports, version == _GROWING
 
     def _check_format(self, header: bytes) -> None:
         if header[: len(_MAGIC)] != _MAGIC[: len(header)]:
-            raise self.error(0, "this is no file of reports")
+            raise self.error(0, "this is not a file of reports")
         if len(header) >= _PRELUDE.size and _PRELUDE.unpack_from(header)[1] > _GROWING:
             raise self.error(8, "a newer version of skprivate wrote this file: update skprivate")
         if len(header) < _HEADER.size:
@@ -294,7 +295,7 @@ class ReportReader:
             raise self.error(8, f"the version must be {_WHOLE} or {_GROWING}")
 
     def _read(self, wanted: int) -> bytes:
-        """Read so many bytes, fewer only at the file's end."""
+        """Read this number of bytes, or fewer at the end of the file."""
         parts = []
         while wanted:
             part = self._file.read(wanted)

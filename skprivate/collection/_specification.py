@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Specification of a collection: partition, randomizer, target and columns that a curator publishes."""
+"""Specification of a collection, which a curator publishes: partition, randomizer, target and columns."""
 
 from __future__ import annotations
 
@@ -25,57 +25,58 @@ from ..utils._json_documents import Fields, canonical, check_envelope, digest, r
 from ..utils._public_module import public_module
 from ._questions import LabelTarget, NumberTarget, check_columns, check_domain, check_names, kind_of
 
-# Both are part of every hash. Version 5 lacks the integers that reports are drawn by, and keeps its hash.
+# Format and version are part of every hash. Version 5 lacks the integers by which reports are drawn, and
+# keeps its hash.
 _FORMAT, _VERSION, _WITHOUT_INTEGERS = "skprivate.tree", 6, 5
 _INTEGERS = ("threshold", "exponent", "noise_scale")
 _FIELDS = ("partition", "randomizer", "target", "features", "label", "domain", "hash")
-# Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
+# Number of rows whose reports are drawn together, and of their bytes; only seeded results depend on them.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
 
 
 @public_module("skprivate.collection")
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSpecification:
-    """What every client is asked to report, its cell and target, and how the report is randomised.
+    """The question to every client: its cell and target, and the randomizer of the report.
 
     The target is a label, one of ``classes``, or a number, which a client rounds at random to one of a few
     levels between the bounds ``bounds_y``.
 
-    It is public. A curator makes it (`TreeCurator.specification`) and publishes its JSON; a client needs
+    It is public. A curator makes it (`TreeCurator.specification`) and publishes its JSON. A client needs
     nothing else.
 
     Parameters
     ----------
     partition : Partition, ColumnBins or TableCells
-        The cells; with `ColumnBins` a client has a cell in every column, with `TableCells` in every declared
-        column of the domain.
+        The cells. With `ColumnBins` a client has a cell in every column, and with `TableCells` in every
+        declared column of the domain.
     randomizer : LocalRandomizer
-        The mechanism, with the partition's number of cells and as many labels as there are classes, or as
-        there are levels that numbers are rounded to. With `ColumnBins` or `TableCells` a `ColumnRandomizer`
-        for as many columns.
+        The mechanism. It has the partition's number of cells, and one label for each class, or for each level
+        to which numbers are rounded. With `ColumnBins` or `TableCells` it is a `ColumnRandomizer` for the
+        same columns.
     classes : sequence of str, int, float or bool, default=None
-        Two or more labels: all text or all numbers, none of them twice. White space around text does not
-        count, and True equals 1. None: the target is a number.
+        Two or more labels: all text or all numbers, each once. White space around text is ignored, and True
+        equals 1. None: the target is a number.
     features : sequence of str, default=None
-        Names of the columns that are asked for, in the partition's order. None: those of `domain`; without
-        one "x0", "x1", ...
+        Names of the columns in the question, in the partition's order. None: those of `domain`, or without
+        one "x0", "x1", ... ...
     label : str, default="label"
         Name of the target's column.
     domain : TableDomain, default=None
-        Declared columns: what is asked for are then these, text, dates and missing cells included, and the
+        Declared columns. The question is then about these, including text, dates and missing cells, and the
         partition's columns are the encoded ones. None: the columns are numbers.
     bounds_y : tuple of two floats, default=None
-        Lower and upper bound of the target, where it is a number; then ``classes`` is None.
+        Lower and upper bound of the target, if it is a number; ``classes`` must then be None.
 
     Attributes
     ----------
     hash : str
-        64 hexadecimal digits over everything; two specifications of one hash are the same question.
+        64 hexadecimal digits over everything. Two specifications with one hash are the same question.
 
     Raises
     ------
     ValueError
-        Parts that do not fit together, or names or classes that are empty, repeated or of another type.
+        Parts do not fit together, or names or classes are empty, repeated or of another type.
 
     See Also
     --------
@@ -84,11 +85,11 @@ class TreeSpecification:
 
     Notes
     -----
-    **Privacy**: a specification is made from public data alone. Clients should read in it what they are
-    asked, and compare the hash with one that was published at a second place: a curator who gave every
-    client another partition could still learn no more than epsilon allows from one report. That is so where
-    ``randomizer.relation`` is "local"; where it is "label", a report tells the leaf exactly, and a
-    `TreeClient` answers only if its owner agreed to that.
+    **Privacy**: a specification is made from public data alone. Clients should read the question in it, and
+    compare the hash with one that was published elsewhere. Even a curator who gave every client another
+    partition could learn no more from one report than epsilon allows. This holds if ``randomizer.relation``
+    is "local". If it is "label", a report reveals the leaf exactly, and a `TreeClient` answers only if its
+    owner agreed to that.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class TreeSpecification:
         return canonical(self.to_dict()).decode("ascii")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `to_json` writes, as plain lists, numbers and texts; `from_dict` restores it."""
+        """Return the content of `to_json` as plain lists, numbers and texts; `from_dict` restores it."""
         return self._content() | {"hash": self.hash}
 
     @classmethod
@@ -170,8 +171,8 @@ class TreeSpecification:
         Parameters
         ----------
         source : str, bytes or path-like
-            JSON, or the path of a file that holds it. A str that begins with "{" is JSON; any other str is
-            the name of a file. A byte-order mark is read.
+            JSON, or the path of a file that holds it. A str that begins with "{" is JSON, and any other str
+            the name of a file. A byte-order mark is accepted.
 
         Returns
         -------
@@ -182,8 +183,8 @@ class TreeSpecification:
         TypeError
             `source` is of another type.
         ValueError
-            Neither JSON nor the name of a file; not a specification, of another version, changed since it
-            was written (the hash), or contradictory.
+            It is neither JSON nor the name of a file, not a specification, of another version, contradictory,
+            or changed after it was written (by the hash).
         OSError
             The file cannot be read.
         """
@@ -191,7 +192,7 @@ class TreeSpecification:
 
     @classmethod
     def from_dict(cls, state: Any) -> Self:
-        """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
+        """Restore a specification from `to_dict`; ValueError for any other value."""
         older = isinstance(state, dict) and state.get("version") == _WITHOUT_INTEGERS
         check_envelope(state, _FORMAT, _WITHOUT_INTEGERS if older else _VERSION, _FIELDS)
         content = {name: value for name, value in state.items() if name != "hash"}
@@ -201,12 +202,12 @@ class TreeSpecification:
         partition = kind_of(state["partition"]).from_dict(state["partition"])
         asked = fields.mapping("target")
         target = LabelTarget.from_dict(asked) if "classes" in asked else NumberTarget.from_dict(asked)
-        # Before the randomizer may think of allocating anything for its cells.
+        # Checked before the randomizer could allocate memory for its cells.
         plan = fields.mapping("randomizer")
         if (plan.get("n_cells"), plan.get("n_labels")) != (partition.n_leaves, target.n_labels):
-            raise ValueError("its randomizer is for another number of cells or labels")
+            raise ValueError("its randomizer has another number of cells or labels")
         declared = state["domain"]
-        # Computed anew, certified, and compared with the rest by the hash.
+        # Computed and certified again, and compared with the rest by the hash.
         plan = {name: value for name, value in plan.items() if older or name not in _INTEGERS}
         made = cls(
             partition,
@@ -219,17 +220,17 @@ class TreeSpecification:
         )
         made.__dict__["_version"] = state["version"]
         if made.hash != state["hash"]:
-            # Its reports would bear another hash than the one that was published.
+            # Its reports would have another hash than the published one.
             raise ValueError("it is not in the one form that is written")
         return made
 
     def pack(self, reports: NDArray[Any]) -> bytes:
-        """Return the raw bytes of reports: C order, little-endian, nothing between them.
+        """Return the raw bytes of reports in C order, little-endian, without anything between them.
 
         Parameters
         ----------
         reports : ndarray of shape (n, \\*report_shape)
-            As the randomizer returns them.
+            Reports of the randomizer.
 
         Returns
         -------
@@ -238,12 +239,13 @@ class TreeSpecification:
         return reports.astype(self.randomizer.report_dtype.newbyteorder("<"), copy=False).tobytes()
 
     def unpack(self, data: bytes | bytearray | memoryview) -> NDArray[Any]:
-        """Return the reports that bytes hold; `pack` backwards.
+        """Return the reports in bytes: the inverse of `pack`.
 
         Parameters
         ----------
         data : bytes-like
-            A whole number of reports. Their values are not checked; the randomizer's ``aggregate`` does that.
+            A whole number of reports. Their values are not checked here, but by the randomizer's
+            ``aggregate``.
 
         Returns
         -------
@@ -256,7 +258,7 @@ class TreeSpecification:
         """
         length, each = memoryview(data).nbytes, self.randomizer.report_bytes
         if length % each:
-            raise ValueError(f"{length} bytes are no whole number of reports of {each} bytes")
+            raise ValueError(f"{length} bytes are not a whole number of reports of {each} bytes")
         dtype = self.randomizer.report_dtype
         flat = np.frombuffer(data, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
         return flat.reshape(-1, *self.randomizer.report_shape)
@@ -266,64 +268,64 @@ class TreeSpecification:
     ) -> Iterator[NDArray[Any]]:
         """Draw one report for every row, for many people at once.
 
-        For whoever holds the rows of many people and is trusted with them: a gateway on their side, the
-        operator of a fleet, a simulation. Memory does not grow with the number of rows.
+        It is for a trusted holder of the rows of many people: a gateway on their side, the operator of a
+        fleet, or a simulation. Memory does not grow with the number of rows.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), data frame, Arrow data, or iterator of these
-            One person a row. Columns of arrays are in the order of ``features``; those of a frame of pandas
-            or polars, and of an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs
-            pyarrow, are found by their names, and others are not looked at. An iterator, a generator for
-            example, returns tables with a column of labels, or pairs (X, y).
+            One person in each row. Columns of arrays are in the order of ``features``. Columns of a frame of
+            pandas or polars are found by their names, and other columns are not read. The same holds for an
+            object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs pyarrow. An iterator, for
+            example a generator, returns tables with a column of labels, or pairs (X, y).
         y : array-like of shape (n,), default=None
-            The labels or numbers. None: they are the column ``label`` of X, or X is an iterator.
+            The labels or numbers. None: they are in the column ``label`` of X, or X is an iterator.
         protect : {"record", "label"}, default="record"
-            What must stay private; as in `TreeClient`.
+            What must stay private, as in `TreeClient`.
         random_state : None, int, RandomState or Generator, default=None
-            None: entropy of the operating system. Anything else is reproducible and **not private**; for
-            simulations and tests.
+            None: entropy of the operating system. Any other value is reproducible and **not private**. Use it
+            only in simulations and tests.
 
         Yields
         ------
         reports : ndarray of shape (k, \\*report_shape)
-            In the order of the rows; k is at most 2^16. `TreeCurator.update` takes the whole iterator, and
-            `ReportWriter.write` each of these.
+            Reports in the order of the rows; k is at most 2^16. `TreeCurator.update` accepts the whole
+            iterator, and `ReportWriter.write` each array.
 
         Raises
         ------
         ImportError
-            Arrow data, and pyarrow is not installed.
+            X is Arrow data, and pyarrow is not installed.
         PrivacyLeakError
-            The specification protects the label alone, and ``protect`` is "record".
+            The specification protects only the label, and ``protect`` is "record".
         TypeError, ValueError
-            A table of another form, or with other columns or types of columns, than wanted; never for the
-            value of a cell. In a stream, when that table is reached.
+            The form, the columns or the types of columns of a table are not the expected ones. It is never
+            raised for the value of a cell. In a stream it is raised when that table is reached.
 
         See Also
         --------
-        TreeClient : The same for one person, on that person's device, with a memory of what was answered.
+        TreeClient : The same for one person, on that person's device, with a memory of its answers.
         TreeCurator : Where the reports go.
 
         Notes
         -----
-        **Privacy.** Relation: local. The category of a row, its cell and label or level, depends on that row,
-        on the public specification and, for a number, on fresh randomness of its rounding; its report is
-        drawn from that category with other fresh randomness, by the same mechanism as a `TreeClient`'s: each
-        report is epsilon-private, and a list of reports of different people has the law that it has if each
-        draws on a device of their own. What differs is who must be trusted: the caller sees the rows, so the
-        boundary runs around the caller, and only what this method yields may leave it. If the curator is the
-        caller, this is a simulation.
+        **Privacy.** Relation: local. The category of a row is its cell and its label or level. It depends on
+        that row, on the public specification and, for a number, on fresh randomness of its rounding. The
+        report of the category is drawn with other fresh randomness, by the same mechanism as in a
+        `TreeClient`. Each report is therefore epsilon-private, and the reports of different people have the
+        same joint distribution as if each were drawn on its own device. But the caller sees the rows and must
+        be trusted: the trust boundary runs around the caller, and only the yielded reports may leave it. If
+        the curator is the caller, this is a simulation.
 
-        Nobody remembers here who has answered: a row that is passed twice is answered twice, and costs
-        2 epsilon. The order of the reports is that of the rows, and their number that of the rows.
+        This method does not remember who has answered: a row that is passed twice is answered twice, and
+        costs 2 epsilon. The reports have the order and the number of the rows.
 
-        Every row gets exactly one report, and no value makes the method fail, inside strict mode and outside:
-        an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
-        refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
-        the column's bounds, infinity as the bound on its side, a label outside the classes as the first
-        class, a target that is no number, where one is asked for, as the middle of ``bounds_y``; with a
-        domain, a cell that is no value of its column as a missing one. Look for such rows before.
+        Every row gets exactly one report, and no value raises an error, with or without strict mode: an error
+        or a missing report would reveal information about a row without spending budget. Values that a
+        `TreeClient` refuses are therefore replaced by public values. NaN, a missing cell and text that is not
+        a number become the middle of the column's bounds, and infinity the bound on its side. A label outside
+        the classes becomes the first class. A target that should be a number, but is not, becomes the middle
+        of ``bounds_y``. With a domain, an invalid cell counts as missing. Check for such rows before.
 
         Proof: :doc:`/proofs/tree_release`.
 
@@ -340,7 +342,7 @@ class TreeSpecification:
         >>> [len(reports) for reports in specification.randomize_many(ages, np.full(100_000, "no"))]
         [65536, 34464]
         """
-        # Reading tables needs scikit-learn, which a client has no use for.
+        # Imported here: reading tables needs scikit-learn, which a client does not need.
         from ..rounds._tables import TableColumns
         from ._bulk_rows import read_numbers, read_rows, regroup
 
@@ -350,7 +352,7 @@ class TreeSpecification:
         encode = read_numbers if self.domain is None else partial(self.domain.encode, strict=True)
         rows = read_rows(X, y, columns, encode, self.partition, self._target.read_many, self.classes)
         size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
-        # Pieces of one size, so that with a seed nothing depends on how the rows come.
+        # Pieces of one size, so that seeded results do not depend on the batches of rows.
         place: Any = 0 if isinstance(self.partition, Partition) else slice(-1)
         return (
             self._draw_reports(piece[:, place].astype(np.int64), piece[:, -1], entropy)
@@ -366,7 +368,7 @@ class TreeSpecification:
         target : ndarray of float64 of shape (n,)
             Positions of labels, or numbers as shares of the width between their bounds.
         entropy : Entropy
-            Numbers are rounded by words of it that come before those of the reports.
+            Numbers are rounded by the first words, before those of the reports.
 
         Returns
         -------
@@ -375,10 +377,6 @@ class TreeSpecification:
         labels = self._target.draw(target, entropy.random_bytes)
         labels = labels if cells.ndim == 1 else labels[:, np.newaxis]
         return self.randomizer.randomize(self.randomizer.n_labels * cells + labels, entropy)
-
-    def _read_target(self, y: Any) -> float:
-        """Return one person's target, as `_draw_reports` takes it; ValueError, which shows no value."""
-        return self._target.read(y, self.label)
 
     @cached_property
     def _target(self) -> LabelTarget | NumberTarget:
@@ -414,7 +412,7 @@ class TreeSpecification:
 
 
 def check_protection(specification: TreeSpecification, protect: str) -> None:
-    """Refuse to answer what does not protect as much as the person wants."""
+    """Refuse a specification that protects less than the person wants."""
     if protect not in ("record", "label"):
         raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
     if protect == "record" and specification.randomizer.relation == "label":
@@ -426,7 +424,7 @@ def check_protection(specification: TreeSpecification, protect: str) -> None:
 
 def _target_of(classes: Any, bounds_y: Any, randomizer: LocalRandomizer) -> LabelTarget | NumberTarget:
     if (classes is None) == (bounds_y is None):
-        raise ValueError("either classes or bounds_y says what the target is, and never both")
+        raise ValueError("pass either classes or bounds_y for the target, and not both")
     if classes is not None:
         return LabelTarget(classes)
     bounds = tuple(bounds_y)

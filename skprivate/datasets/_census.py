@@ -25,7 +25,7 @@ _HOME_COUNTRY = "United-States"
 _COUNTRY, _INCOME = 13, 14
 # Name -> position in a row of the file.
 _NUMBERS = {"age": 0, "education-num": 4, "capital-gain": 10, "capital-loss": 11, "hours-per-week": 12}
-# Position -> name and levels; from the documentation, so that no column tells of a private row.
+# Position -> name and levels; from the documentation, so that no column depends on a private row.
 _LEVELS: dict[int, tuple[str, str]] = {
     1: (
         "workclass",
@@ -52,7 +52,7 @@ Becker, B. and Kohavi, R. (1996), https://doi.org/10.24432/C5XW20. Extracted fro
 1994: is a person's income above 50,000 dollars a year? 30,162 of 32,561 rows are complete; only these are
 kept. The 27,504 rows of people whose native country is the United States are private, the 2,658 others
 public. Not used: fnlwgt (a sampling weight), education (the same as education-num) and native-country (it
-tells private rows from public ones).
+distinguishes private rows from public ones).
 """
 
 
@@ -83,9 +83,9 @@ def fetch_census(
 ) -> Bunch | tuple[Any, ...]:
     """Load the census data of the LPCT paper: the training part of UCI Adult.
 
-    The loader downloads nothing: it reads ``census/adult.data`` below the data folder and checks its hash.
-    Private are the rows whose native country is the United States, public the others. The two differ in
-    their features and in their labels.
+    The loader downloads nothing. It reads ``census/adult.data`` in the data folder and checks its hash. Rows
+    whose native country is the United States are private, the others are public. The two differ in their
+    features and in their labels.
 
     Parameters
     ----------
@@ -100,15 +100,17 @@ def fetch_census(
     Returns
     -------
     bunch : Bunch
-        ``data`` (30162, 47): age (years), education-num (1 to 16), capital-gain, capital-loss (dollars),
-        hours-per-week, then one column of 0 and 1 for every documented level of workclass, marital-status,
-        occupation, relationship, race and sex; ``target`` (30162,), 1 for an income above 50,000 dollars,
-        else 0; ``is_public`` (30162,) of bool, ``feature_names``, ``DESCR``.
+        - ``data`` (30162, 47): age (years), education-num (1 to 16), capital-gain, capital-loss (dollars),
+          hours-per-week, then one column of 0 and 1 for every documented level of workclass, marital-status,
+          occupation, relationship, race and sex;
+        - ``target`` (30162,): 1 for an income above 50,000 dollars, else 0;
+        - ``is_public`` (30162,) of bool;
+        - ``feature_names``, ``DESCR``.
 
     Raises
     ------
     FileNotFoundError
-        The file is not there; the message says where to get it and where to put it.
+        The file does not exist. The message has its source and its place.
     ValueError
         The file has another content than the published one.
 

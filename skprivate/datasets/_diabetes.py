@@ -54,8 +54,8 @@ def fetch_diabetes_outcome(
 ) -> Bunch | tuple[Any, ...]:
     """Load the diabetes outcomes of the LPCT paper.
 
-    The published file needs a login at its source, so it is not downloaded: the loader reads
-    ``diabetes/Healthcare-Diabetes.csv`` below the data folder and checks its hash.
+    The published file needs a login at its source, so it is not downloaded. The loader reads
+    ``diabetes/Healthcare-Diabetes.csv`` in the data folder and checks its hash.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def fetch_diabetes_outcome(
         The data folder. None: the folder named by the environment variable SKPRIVATE_DATA, else ``skprivate``
         in scikit-learn's data folder.
     deduplicate : bool, default=True
-        Keep the first copy of every row only. With the copies, 98.7 % of the test rows of a random split also
-        stand in the training part, and scores mean nothing.
+        Keep only the first copy of every row. With the copies, 98.7 % of the test rows of a random split are
+        also in the training part, and scores mean nothing.
     return_X_y : bool, default=False
         Return ``(data, target, is_public)`` instead of a Bunch.
     as_frame : bool, default=False
@@ -79,7 +79,7 @@ def fetch_diabetes_outcome(
     Raises
     ------
     FileNotFoundError
-        The file is not there; the message says where to get it and where to put it.
+        The file does not exist. The message has its source and its place.
     ValueError
         The file has another content than the published one.
 

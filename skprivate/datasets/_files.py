@@ -12,9 +12,9 @@ from sklearn.utils import Bunch
 
 from .._typing import BoolArray, FloatArray
 
-#: The folder of the data files; None: that of the environment variable, or of scikit-learn.
+#: Folder of the data files; None: that of the environment variable, or of scikit-learn.
 DataHome = str | os.PathLike[str] | None
-#: Values of ``return_X_y`` and ``as_frame``, by which the type of the result is known.
+#: Values of ``return_X_y`` and ``as_frame``, which determine the type of the result.
 Yes = Literal[True]
 No = Literal[False]
 
@@ -29,13 +29,12 @@ def find_data_file(
     folder, filename : str
         Place below the data folder.
     sha256 : str or tuple of str
-        Hash of the expected content, in hexadecimal digits; several where the file circulates in several
-        forms.
+        Hash of the expected content, in hexadecimal digits; several if the file exists in several forms.
     data_home : path-like or None
         The data folder. None: the folder named by the environment variable SKPRIVATE_DATA, else
         ``skprivate`` in scikit-learn's data folder.
     source : str
-        Where a person can get the file.
+        Source of the file, for a person.
 
     Returns
     -------
@@ -44,9 +43,9 @@ def find_data_file(
     Raises
     ------
     FileNotFoundError
-        The file is not there; the message says where to put it.
+        The file does not exist. The message has its place.
     ValueError
-        The file is there with another content.
+        The file has another content.
     """
     if data_home is None:
         data_home = os.environ.get("SKPRIVATE_DATA") or Path(get_data_home()) / "skprivate"
@@ -76,7 +75,7 @@ def as_bunch(
     as_frame: bool,
     **more: Any,
 ) -> Bunch | tuple[Any, ...]:
-    """Return a Bunch, or with ``return_X_y`` a tuple; with ``as_frame`` data and target are of pandas."""
+    """Return a Bunch, or with ``return_X_y`` a tuple; with ``as_frame``, data and target of pandas."""
     X: Any = data
     y: Any = target
     if as_frame:

@@ -13,7 +13,7 @@ from ..utils import check_int
 
 
 def make_random_source(random_state: Any) -> Any:
-    """Return a Generator as it is, and a RandomState for all else that scikit-learn takes."""
+    """Return a Generator as it is, and a RandomState for anything else that scikit-learn takes."""
     return random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
 
 
@@ -26,10 +26,11 @@ _ERROR_DISTRIBUTIONS = {
     "logistic": ("logistic", False),
     "normal": ("normal", False),
 }
+# Fields of scikit-survival's targets.
 _SURVIVAL = np.dtype([("event", np.bool_), ("time", np.float64)])
 
 
-class _Law(TypedDict, total=False):
+class _Model(TypedDict, total=False):
     distribution: Distribution
     scale: float
     coef: ArrayLike | None
@@ -41,19 +42,23 @@ class _Law(TypedDict, total=False):
 
 @overload
 def make_location_scale(
-    n_samples: int = 10_000, n_features: int = 5, *, return_coef: Literal[False] = False, **law: Unpack[_Law]
+    n_samples: int = 10_000,
+    n_features: int = 5,
+    *,
+    return_coef: Literal[False] = False,
+    **more: Unpack[_Model],
 ) -> tuple[FloatArray, NDArray[Any]]: ...
 
 
 @overload
 def make_location_scale(
-    n_samples: int = 10_000, n_features: int = 5, *, return_coef: Literal[True], **law: Unpack[_Law]
+    n_samples: int = 10_000, n_features: int = 5, *, return_coef: Literal[True], **more: Unpack[_Model]
 ) -> tuple[FloatArray, NDArray[Any], FloatArray]: ...
 
 
 @overload
 def make_location_scale(
-    n_samples: int = 10_000, n_features: int = 5, *, return_coef: bool = False, **law: Unpack[_Law]
+    n_samples: int = 10_000, n_features: int = 5, *, return_coef: bool = False, **more: Unpack[_Model]
 ) -> tuple[Any, ...]: ...
 
 
@@ -73,12 +78,12 @@ def make_location_scale(
     """Simulate a fleet: features, and lifetimes that follow a log-location-scale model in them.
 
     Features are uniform on [-1, 1], so ``bounds_X=(-1, 1)`` holds exactly. The model is
-    ``intercept + X @ coef + scale * error`` with errors of the standard smallest extreme value, logistic or
-    normal distribution; for a life distribution it is the logarithm of the time.
+    ``intercept + X @ coef + scale * error``. Errors have the standard smallest extreme value, logistic or
+    normal distribution. For a life distribution the model is the logarithm of the time.
 
-    With `censoring`, machines went into service at an even pace over some years before the data were taken,
-    and those still alive are censored at their age: a machine's age is uniform between 0 and the largest one,
-    which is set so that the expected share of censored machines is the one asked for.
+    With ``censoring``, machines went into service at an even pace over some years before the data were taken.
+    Those still alive are censored at their age. A machine's age is uniform between 0 and the largest one,
+    which is set so that the expected share of censored machines is ``censoring``.
 
     Parameters
     ----------
@@ -87,17 +92,17 @@ def make_location_scale(
     n_features : int, default=5
         Number of columns.
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
-        Distribution of the lifetimes; the last three are of a target of either sign.
+        Distribution of the lifetimes. The last three are of a target of either sign.
     scale : float, default=0.5
         Scale of the errors, > 0. For Weibull lifetimes its inverse is the shape: 2 by default.
     coef : array-like of shape (n_features,), default=None
         Coefficients. None: drawn at random, with norm 1.
     intercept : float, default=0.0
-        The model where all features are 0; for a life distribution the logarithm of a time.
+        The model at features of 0; for a life distribution the logarithm of a time.
     censoring : float, default=0.0
         Expected share of censored machines, in [0, 1).
     structured : bool, default=None
-        Whether y tells events and times. None: if machines are censored.
+        Whether y holds events and times. None: if machines are censored.
     return_coef : bool, default=False
         Return the coefficients, too.
     random_state : None, int, RandomState or Generator, default=None
@@ -218,8 +223,8 @@ def make_parties(
 
         f(x) = max(0, 1 - |x|)^5 (1 + 5 |x|) + |x|^2 / 5
 
-    All parties but the last have between .8 and 1 times ``n_samples / n_parties`` rows, each such number
-    being equally likely; the last one, the largest, has the rest. Rows of all parties stand in random order.
+    All parties but the last have between 0.8 and 1 times ``n_samples / n_parties`` rows, and each such number
+    is equally likely. The last party, the largest, has the rest. Rows of all parties are in random order.
 
     Parameters
     ----------
@@ -230,7 +235,7 @@ def make_parties(
     n_features : int, default=5
         Number of columns, at least 1.
     noise : float, default=0.1
-        Standard deviation of the noise, at least 0. With 0, y is f(x): what a test of predictions needs.
+        Standard deviation of the noise, at least 0. With 0, y is f(x), as a test of predictions needs.
     random_state : None, int, RandomState or Generator, default=None
         Makes the rows reproducible; X and the parties do not depend on `noise`.
 
@@ -270,7 +275,8 @@ def make_parties(
     rng = make_random_source(random_state)
     X = rng.uniform(size=(n_samples, n_features))
     sites = rng.permutation(np.repeat(np.arange(n_parties), _sizes(n_samples, n_parties, rng)))
-    y = _regression_function(X)
+    norm = np.sqrt(np.square(X).sum(axis=1))
+    y = np.maximum(0.0, 1.0 - norm) ** 5 * (1.0 + 5.0 * norm) + norm**2 / 5.0
     if noise > 0:
         y += rng.normal(scale=noise, size=n_samples)
     return X, y, sites
@@ -278,18 +284,14 @@ def make_parties(
 
 def _sizes(n_samples: int, n_parties: int, rng: Any) -> NDArray[np.intp]:
     most = n_samples // n_parties
-    # A whole number of rows between .8 and 1 times the share need not exist when the share is small.
+    # If the share is small, no whole number of rows may be between 0.8 and 1 times the share.
     least = min(-(-4 * n_samples // (5 * n_parties)), most)
     # Not integers() nor randint(): a Generator has only the first, a RandomState only the second.
     drawn = least + (rng.uniform(size=n_parties - 1) * (most - least + 1)).astype(np.intp)
     return np.append(drawn, n_samples - drawn.sum())
 
 
-def _regression_function(X: FloatArray) -> FloatArray:
-    norm = np.sqrt(np.square(X).sum(axis=1))
-    return np.maximum(0.0, 1.0 - norm) ** 5 * (1.0 + 5.0 * norm) + norm**2 / 5.0
-
-
+# Ways in which public labels differ from private ones.
 _DRIFTS = ("power", "flipped", "unrelated")
 
 
@@ -302,27 +304,27 @@ def make_posterior_drift(
     drift: Literal["power", "flipped", "unrelated"] = "power",
     random_state: RandomSource = None,
 ) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.bool_]]:
-    """Simulate private and public rows that share P(X) but not P(Y | X).
+    """Simulate private and public rows with the same P(X) but another P(Y | X).
 
-    X is uniform on the unit cube. Private labels follow the rule of the LPCT paper's simulation (as in its
-    authors' code: the printed formula exceeds 1) in the first two features::
+    X is uniform on the unit cube. Private labels follow the rule of the LPCT paper's simulation in the first
+    two features (as in its authors' code, as the printed formula exceeds 1)::
 
         eta = .5 + .4 s (|1.5 x1 - .5| |1.5 x2 - .5| max(0, 1 - |2 x2 - 1|))^.1,
         s = sign(x1 - 1/3) sign(x2 - 1/3)
 
-    and the best possible accuracy is about .786.
+    and the best possible accuracy is about 0.786.
 
     Parameters
     ----------
     n_private, n_public : int, default=10000, 1000
         Number of private and of public rows.
     n_features : int, default=2
-        Number of columns, at least 2; the others do not matter.
+        Number of columns, at least 2; the others have no effect.
     gamma : float, default=1.0
         With drift "power": public labels follow ``.5 + .4 sign(eta - .5) (|eta - .5| / .4)^gamma``. Above 1
         they are noisier than private ones, below 1 cleaner.
     drift : {"power", "flipped", "unrelated"}, default="power"
-        "flipped": public labels follow 1 - eta where x1 < 1/3. "unrelated": they are fair coins.
+        "flipped": public labels follow 1 - eta if x1 < 1/3. "unrelated": they are fair coins.
     random_state : None, int, RandomState or Generator, default=None
         Makes the rows reproducible.
 

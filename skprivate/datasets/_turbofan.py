@@ -83,8 +83,8 @@ def fetch_turbofan(
 ) -> Bunch | tuple[Any, ...]:
     """Load the case study of the DP-LLS paper: lifetimes of turbofan engines from their first cycles.
 
-    The loader downloads nothing: it reads ``train_FD001.txt``, ``test_FD001.txt`` and ``RUL_FD001.txt`` in
-    ``turbofan/`` below the data folder and checks their hashes.
+    The loader downloads nothing. It reads ``train_FD001.txt``, ``test_FD001.txt`` and ``RUL_FD001.txt`` in
+    ``turbofan/`` in the data folder and checks their hashes.
 
     Parameters
     ----------
@@ -105,22 +105,25 @@ def fetch_turbofan(
     Returns
     -------
     bunch : Bunch
-        ``data`` (94, n_components), the scores of the training engines; ``target`` (94,), their lifetimes in
-        cycles; ``test_data`` (37, n_components) and ``test_target`` (37,), the same of the test engines;
-        ``bounds_X``, a pair of arrays of shape (n_components,), and ``bounds_y``, a pair of floats, both from
-        public knowledge; ``feature_names``, ``DESCR``.
+        - ``data`` (94, n_components): the scores of the training engines;
+        - ``target`` (94,): their lifetimes in cycles;
+        - ``test_data`` (37, n_components) and ``test_target`` (37,): the same for the test engines;
+        - ``bounds_X``, a pair of arrays of shape (n_components,), and ``bounds_y``, a pair of floats, both
+          from public knowledge;
+        - ``feature_names``, ``DESCR``.
 
     Raises
     ------
     FileNotFoundError
-        A file is not there; the message says where to get it and where to put it.
+        A file does not exist. The message has its source and its place.
     ValueError
         A file has another content than the published one, or a parameter is out of range.
 
     Notes
     -----
     **Privacy.** Centre, scale, components and bounds are functions of the test engines' inputs, which are
-    declared public: a principal component analysis of the training engines would read them without paying.
+    declared public. A principal component analysis of the training engines would use them without spending
+    budget.
 
     References
     ----------
@@ -133,7 +136,9 @@ def fetch_turbofan(
     >>> data.data.shape, data.test_data.shape, data.bounds_y  # doctest: +SKIP
     ((94, 3), (37, 3), (150.0, 400.0))
     """
-    chosen = _check_sensors(sensors)
+    chosen = [check_int(sensor, "each of sensors", least=1) for sensor in sensors]
+    if not chosen or max(chosen) > _N_SENSORS or len(set(chosen)) < len(chosen):
+        raise ValueError(f"sensors must be different numbers among 1 to {_N_SENSORS}, at least one.")
     n_cycles = check_int(n_cycles, "n_cycles", least=1)
     n_components = check_int(n_components, "n_components", least=1)
     train, test, remaining = (_read(name, data_home) for name in _SHA256)
@@ -149,7 +154,12 @@ def fetch_turbofan(
     parts = {"data": data, "target": lifetimes, "test_data": test_data}
     parts["test_target"] = last_cycles + remaining[numbers - 1, 0]
     if as_frame:
-        parts = _as_frames(parts, names)
+        import pandas as pd
+
+        frames: dict[str, Any] = {
+            key: pd.DataFrame(parts[key], columns=names) for key in ("data", "test_data")
+        }
+        parts = frames | {key: pd.Series(parts[key], name="lifetime") for key in ("target", "test_target")}
     if return_X_y:
         return parts["data"], parts["target"]
     reach = _DEVIATIONS * test_data.std(axis=0)
@@ -158,15 +168,15 @@ def fetch_turbofan(
         bounds_X=(-reach, reach),
         bounds_y=(float(n_cycles), _LONGEST),
         feature_names=names,
-        DESCR=_describe(n_cycles, chosen, len(data), len(test_data)),
+        DESCR=_DESCRIPTION.format(
+            n_cycles=n_cycles,
+            sensors=", ".join(map(str, chosen)),
+            n_train=len(data),
+            n_test=len(test_data),
+            deviations=_DEVIATIONS,
+            longest=_LONGEST,
+        ),
     )
-
-
-def _check_sensors(sensors: Sequence[int]) -> list[int]:
-    chosen = [check_int(sensor, "each of sensors", least=1) for sensor in sensors]
-    if not chosen or max(chosen) > _N_SENSORS or len(set(chosen)) < len(chosen):
-        raise ValueError(f"sensors must be different numbers among 1 to {_N_SENSORS}, at least one.")
-    return chosen
 
 
 def _read(name: str, data_home: Any) -> FloatArray:
@@ -192,25 +202,7 @@ def _scores(engines: FloatArray, public: FloatArray, n_components: int) -> tuple
     private_rows, public_rows = (((x - centre) / spread).reshape(len(x), -1) for x in (engines, public))
     mean = public_rows.mean(axis=0)
     components = np.linalg.svd(public_rows - mean, full_matrices=False)[2][:n_components]
-    # A component and its opposite are equally good: the largest loading shall be positive.
+    # A component and its opposite are equally good. The one with a positive largest loading is used.
     largest = np.abs(components).argmax(axis=1)
     components = components * np.sign(components[np.arange(n_components), largest])[:, None]
     return (private_rows - mean) @ components.T, (public_rows - mean) @ components.T
-
-
-def _as_frames(parts: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    import pandas as pd
-
-    frames: dict[str, Any] = {key: pd.DataFrame(parts[key], columns=names) for key in ("data", "test_data")}
-    return frames | {key: pd.Series(parts[key], name="lifetime") for key in ("target", "test_target")}
-
-
-def _describe(n_cycles: int, sensors: list[int], n_train: int, n_test: int) -> str:
-    return _DESCRIPTION.format(
-        n_cycles=n_cycles,
-        sensors=", ".join(map(str, sensors)),
-        n_train=n_train,
-        n_test=n_test,
-        deviations=_DEVIATIONS,
-        longest=_LONGEST,
-    )

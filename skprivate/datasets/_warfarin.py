@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stable doses of warfarin with what a doctor knows of the patient, for collaborative prediction."""
+"""Stable doses of warfarin, with facts about the patient, for collaborative prediction."""
 
 import csv
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _DOSE = "Therapeutic Dose of Warfarin"
 _MISSING = ("", "NA")
 # mg/week; the paper drops it.
 _OUTLIER = 315.0
-# The last class is open; it is taken to be as wide as the others.
+# The last class is open; it is assumed to be as wide as the others.
 _AGES = {f"{low} - {low + 9}": low + 5.0 for low in range(10, 90, 10)} | {"90+": 95.0}
 # Name -> level of the file; from its documentation.
 _RACES = {
@@ -32,12 +32,12 @@ _RACES = {
     "race=White": "White",
     "race=Unknown": "Unknown",
 }
-# Name -> drugs of which one is enough; the enzyme inducers are those of the consortium's dosing model.
+# Name -> drugs, one of which is enough; the enzyme inducers are those of the consortium's dosing model.
 _DRUGS = {
     "amiodarone": ("Amiodarone (Cordarone)",),
     "enzyme inducer": ("Carbamazepine (Tegretol)", "Phenytoin (Dilantin)", "Rifampin or Rifampicin"),
 }
-# Name -> range, known without the data: the classes of the questionnaire, and what a person may measure.
+# Name -> range, known without the data: classes of the questionnaire, and possible sizes of a person.
 _QUASI_IDENTIFIERS = {"age": (10.0, 100.0), "height": (120.0, 220.0), "weight": (30.0, 250.0)}
 _TARGET_RANGE = (0.0, 250.0)
 
@@ -49,7 +49,7 @@ leaves 5,527 rows; ages come in classes of ten years and are set to the middles 
 
 age: years, 15 to 95 in steps of ten (39 are missing); height: cm (1,081 are missing); weight: kg (272 are
 missing); race=Asian, race=Black, race=White, race=Unknown: 0 or 1; amiodarone: 0 or 1 (1,503 are missing);
-enzyme inducer: 1 where carbamazepine, phenytoin or rifampin is taken, 0 where none is (about 3,100 are
+enzyme inducer: 1 if carbamazepine, phenytoin or rifampin is taken, 0 if none is (about 3,100 are
 missing). Genotypes are not used, as in the paper.
 
 {imputation}
@@ -60,7 +60,7 @@ weight are the quasi-identifiers. The paper deals the rows to 10 parties at rand
 """
 _IMPUTED = (
     "Missing values are replaced by the median of their column, over all 5,527 rows: a replaced value is a\n"
-    "function of other people's rows. Pass impute=False and impute inside a pipeline where that matters."
+    "function of other people's rows. Pass impute=False and impute inside a pipeline if that matters."
 )
 _NOT_IMPUTED = "Missing values are NaN."
 
@@ -94,8 +94,7 @@ def fetch_warfarin(
 ) -> Bunch | tuple[Any, ...]:
     """Load the case study of the collaborative prediction paper: stable doses of warfarin.
 
-    The loader downloads nothing: it reads ``warfarin/warfarin.csv`` below the data folder and checks its
-    hash.
+    The loader downloads nothing. It reads ``warfarin/warfarin.csv`` in the data folder and checks its hash.
 
     Parameters
     ----------
@@ -113,23 +112,25 @@ def fetch_warfarin(
     Returns
     -------
     bunch : Bunch
-        ``data`` (5527, 9): age (years, the middle of a class of ten), height (cm), weight (kg), then columns
-        of 0 and 1: race (four levels), amiodarone, enzyme inducer; ``target`` (5527,), doses in mg/week;
-        ``feature_names``; ``quasi_identifiers``, the names of the first three columns; ``bounds``, a pair of
-        arrays of shape (9,), and ``target_range``, a pair of floats, both from general knowledge and wide
-        enough for every row; ``DESCR``.
+        - ``data`` (5527, 9): age (years, the middle of a class of ten), height (cm), weight (kg), then
+          columns of 0 and 1: race (four levels), amiodarone, enzyme inducer;
+        - ``target`` (5527,): doses in mg/week;
+        - ``feature_names``; ``quasi_identifiers``: the names of the first three columns;
+        - ``bounds``, a pair of arrays of shape (9,), and ``target_range``, a pair of floats: both are from
+          general knowledge, and wide enough for every row;
+        - ``DESCR``.
 
     Raises
     ------
     FileNotFoundError
-        The file is not there; the message says where to get it and where to put it.
+        The file does not exist. The message has its source and its place.
     ValueError
         The file has another content than the published one.
 
     Notes
     -----
-    **Privacy.** Bounds and ranges are not computed from the rows; with ``impute=True`` what stands for a
-    missing value is: a median over all rows.
+    **Privacy.** Bounds and ranges are not computed from the rows. With ``impute=True`` the value in place of
+    a missing one is: it is a median over all rows.
 
     References
     ----------
@@ -185,5 +186,5 @@ def _number(text: str) -> float:
 
 
 def _any_taken(answers: list[float]) -> float:
-    # One drug that is taken settles it; else one unknown answer leaves it unknown.
+    # It is 1 if one drug is taken. Otherwise it is unknown if one answer is.
     return 1.0 if 1.0 in answers else float(np.sum(answers))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declared columns: what is publicly known of a table, through which its rows are read; NumPy is enough."""
+"""Declared columns: public knowledge about a table, by which its rows are read; it needs only NumPy."""
 
 from ..utils import lazy_exports
 

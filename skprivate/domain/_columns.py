@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declarations of single columns (kind, bounds or levels, what a missing cell means), and their documents."""
+"""Declarations of single columns (kind, bounds or levels, missing cells), and their documents."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -20,7 +20,7 @@ KELVIN_PER_EV = 1.602176634e-19 / 1.380649e-23
 _ZERO_CELSIUS = 273.15
 FORMAT = "skprivate.domain"
 VERSION = 1
-# Fields that a column has only where its text is written in another way than usual.
+# Fields that a document has only if the text of a column has another format than usual.
 _WRITTEN = {"decimal": ".", "thousands": None, "unit": None, "format": None}
 
 StressLaw = Literal["arrhenius", "arrhenius-kelvin", "inverse-power"]
@@ -28,10 +28,10 @@ StressLaw = Literal["arrhenius", "arrhenius-kelvin", "inverse-power"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Column:
-    """What all declarations share: what a missing cell means, and which values stand for one."""
+    """Base of all declarations: the rule for missing cells, and the values that mean a missing one."""
 
     kind: ClassVar[str]
-    #: The rule where values are declared that stand for a missing one, and nothing else is said.
+    #: The rule if values are declared that mean a missing one, and no rule is given.
     usual_rule: ClassVar[MissingRule] = "fill"
 
     missing: MissingRule | None = None
@@ -51,7 +51,7 @@ class Column:
         self._check_markers()
 
     def resolved(self, missing: MissingRule | None, markers: Sequence[texts.Marker]) -> Self:
-        """Return the column with what the table says of missing values added to what it says itself."""
+        """Return the column with its own declaration of missing values and that of the table."""
         column = replace(
             self, missing=self.missing or missing, missing_values=(*self.missing_values, *markers)
         )
@@ -66,27 +66,27 @@ class Column:
         return 0.0, 1.0
 
     def read_bounds(self) -> tuple[float, float]:
-        """Return the public bounds of the values as they are read."""
+        """Return the public bounds of the values before encoding."""
         return self.encoded_bounds()
 
     def encode_values(self, values: FloatArray) -> FloatArray:
-        """Return finite values as they are encoded, where they stay one column."""
+        """Return encoded values of finite ones, for columns that are encoded as one column."""
         return values
 
     def fill_value(self) -> float | None:
-        """Return what a missing value becomes; None for a row of zeros."""
+        """Return the encoded value of a missing one; None for a row of zeros."""
         low, high = self.encoded_bounds()
-        # Halves first: the sum of two large bounds is infinite.
+        # Bounds are halved first: the sum of two large ones is infinite.
         return low / 2 + high / 2
 
     def _check_declaration(self) -> None:
         raise NotImplementedError
 
     def _check_markers(self) -> None:
-        """Refuse a marker that is also a value; of numbers and dates every value may be one."""
+        """Refuse a marker that is also a value; for numbers and dates every value may be a marker."""
 
     def __repr__(self) -> str:
-        # What is required first, and then what differs from its default.
+        # Required parameters first, then those that differ from their defaults.
         required = [repr(getattr(self, one.name)) for one in fields(self) if one.default is MISSING]
         said = [
             f"{one.name}={getattr(self, one.name)!r}"
@@ -99,7 +99,7 @@ class Column:
         object.__setattr__(self, name, value)
 
     def _set_bounds(self, check: Callable[[Any, str], Any]) -> None:
-        """Check bounds, and the value that is filled in where one is declared."""
+        """Check the bounds, and the fill value if one is declared."""
         for name in ("lower", "upper", "fill"):
             value = getattr(self, name)
             if name != "fill" or value is not None:
@@ -114,30 +114,31 @@ class NumberColumn(Column):
     Parameters
     ----------
     lower, upper : float
-        Bounds in the column's unit, from public knowledge. A value beyond them is kept by
-        `TableDomain.encode`, and clipped by the estimators.
+        Bounds in the column's unit, from public knowledge. `TableDomain.encode` keeps a value beyond them,
+        and the estimators clip it.
     missing : {"error", "fill", "indicator"}, default=None
-        What a missing cell becomes: "fill" writes ``fill``; "indicator" does so too, and adds a column that
-        is 1 where the value is missing; "error" refuses the table, and in strict mode, where nothing may be
-        refused, acts as "fill". None follows the table; where values are declared that stand for a missing
-        one, "fill".
+        Rule for missing cells. "fill" writes ``fill``. "indicator" does the same, and adds a column that is 1
+        if the value is missing. "error" raises an error, but in strict mode, where no cell may raise one, it
+        acts as "fill". None: the rule of the table, or "fill" if values are declared that mean a missing one.
     fill : float, default=None
-        A value within the bounds. None is their middle.
+        A value within the bounds. None: the middle of the bounds.
     missing_values : sequence of str, int or float, default=()
-        Values that stand for a missing one, beside None, NaN and empty text, in this column.
+        Values in this column that mean a missing one, in addition to None, NaN and empty text.
     decimal : str, default="."
-        The sign before the decimals where a number is text: "," reads "0,5". Cells that are numbers, bounds,
-        ``fill`` and missing values are not concerned.
+        The sign before the decimals of a number in text: "," reads "0,5". It has no effect on cells that are
+        numbers, on bounds, ``fill`` and missing values.
     thousands : str, default=None
-        The sign between groups of three digits where a number is text: "," reads "1,234" as 1234.
+        The sign between groups of three digits of a number in text: "," reads "1,234" as 1234. None: there is
+        no such sign.
     unit : str, default=None
-        Text before or behind a number, with or without a space, which is left out: "%" reads "5 %" as 5.
+        Text before or behind a number, with or without a space, which is ignored: "%" reads "5 %" as 5. None:
+        there is no unit.
 
     Raises
     ------
     TypeError, ValueError
-        Bounds that are no numbers, not finite or not in order; ``fill`` beyond them; an unknown rule;
-        ``decimal`` or ``thousands`` that is not one sign, or both the same.
+        Bounds are not numbers, not finite or not in order. ``fill`` is beyond them, or the rule is unknown.
+        ``decimal`` or ``thousands`` is not a single sign, or both are equal.
 
     See Also
     --------
@@ -162,7 +163,7 @@ class NumberColumn(Column):
 
     @property
     def style(self) -> texts.NumberStyle:
-        """How numbers are written where they are text."""
+        """The format of numbers in text."""
         return texts.NumberStyle(self.decimal, self.thousands, self.unit)
 
     def encoded_bounds(self) -> tuple[float, float]:
@@ -184,28 +185,28 @@ class NumberColumn(Column):
 class DateColumn(Column):
     """A column of dates, or of times, between public bounds.
 
-    It is encoded as the number of days since ``lower``, with a fraction for the time of the day.
+    It is encoded as the number of days since ``lower``, with a fraction for the time of day.
 
     Parameters
     ----------
     lower, upper : str, datetime.date, datetime.datetime or numpy.datetime64
-        Bounds, from public knowledge; text is ISO 8601, such as "2001-01-31" or "2001-01-31T12:30".
+        Bounds, from public knowledge. Text is ISO 8601, such as "2001-01-31" or "2001-01-31T12:30".
     missing : {"error", "fill", "indicator"}, default=None
         As in `NumberColumn`.
     fill : as ``lower``, default=None
-        A date within the bounds. None is their middle.
+        A date within the bounds. None: the middle of the bounds.
     missing_values : sequence of str, int or float, default=()
-        As in `NumberColumn`; text that is a date stands for that date however it is written.
+        As in `NumberColumn`. Text that is a date means that date in any format.
     format : str, default=None
-        How dates are written where they are text, with ``%Y`` (or ``%y``, from 1969 to 2068), ``%m``, ``%d``,
-        ``%H``, ``%M``, ``%S`` and ``%f`` as in `datetime.datetime.strptime`: "%d/%m/%Y" reads "31/01/2001".
-        None: ISO 8601. Text in another format is no value of the column. Bounds and ``fill`` are ISO 8601.
+        Format of dates in text, with ``%Y`` (or ``%y``, from 1969 to 2068), ``%m``, ``%d``, ``%H``, ``%M``,
+        ``%S`` and ``%f`` as in `datetime.datetime.strptime`: "%d/%m/%Y" reads "31/01/2001". None: ISO 8601.
+        Text in another format is not a value of the column. Bounds and ``fill`` are ISO 8601.
 
     Raises
     ------
     TypeError, ValueError
-        Bounds that are no dates or not in order; ``fill`` beyond them; an unknown rule; a format without
-        year, month and day, or with other fields, whose meaning depends on the language of the machine.
+        Bounds are not dates or not in order. ``fill`` is beyond them, or the rule is unknown. The format
+        lacks year, month or day, or has other fields, whose meaning depends on the language of the machine.
 
     See Also
     --------
@@ -213,8 +214,8 @@ class DateColumn(Column):
 
     Notes
     -----
-    A time with a zone is converted to UTC, and one without a zone is taken as one of UTC. What is finer than
-    a microsecond is cut off.
+    A time with a zone is converted to UTC. A time without a zone is read as UTC. Fractions of a microsecond
+    are cut off.
 
     Examples
     --------
@@ -258,7 +259,7 @@ class DateColumn(Column):
 @public_module("skprivate.domain")
 @dataclass(frozen=True, repr=False)
 class BooleanColumn(Column):
-    """A column of true and false.
+    """A column of true and false values.
 
     It is encoded as 1 and 0. The numbers 1 and 0 and the texts true, false, yes, no, 1 and 0, in upper or
     lower case, are read as booleans.
@@ -266,20 +267,20 @@ class BooleanColumn(Column):
     Parameters
     ----------
     missing : {"error", "fill", "indicator"}, default=None
-        As in `NumberColumn`; where values are declared that stand for a missing one, None is "indicator".
+        As in `NumberColumn`, but None is "indicator" if values are declared that mean a missing one.
     fill : bool, default=None
-        What a missing value becomes. None is 0.5.
+        The value of a missing cell. None: it is encoded as 0.5.
     missing_values : sequence of str, int or float, default=()
         As in `NumberColumn`.
 
     Raises
     ------
     TypeError, ValueError
-        ``fill`` is no boolean, a missing value reads as one, or an unknown rule.
+        ``fill`` is not a boolean, a missing value reads as one, or the rule is unknown.
 
     See Also
     --------
-    TableDomain : Holds the columns of a table; ``bool`` is short for this class there.
+    TableDomain : Holds the columns of a table; there ``bool`` is short for this class.
 
     Examples
     --------
@@ -313,33 +314,33 @@ class CategoricalColumn(Column):
     Parameters
     ----------
     levels : sequence of str, int, float or bool
-        All text, all numbers or all booleans, none of them twice; text without the spaces around it.
+        All text, all numbers or all booleans, each once. Spaces around text are ignored.
     ordered : bool, default=False
-        False: encoded as one column a level, 1 where the row has it and 0 elsewhere. True: encoded as one
+        False: encoded as one column for each level, 1 if the row has it and 0 otherwise. True: encoded as one
         column, the position of the level from 0.
     missing : {"error", "fill", "indicator"}, default=None
-        As in `NumberColumn`; where values are declared that stand for a missing one, None is "indicator": a
-        column of its own for missing.
+        As in `NumberColumn`, but None is "indicator", a separate column for missing, if values are declared
+        that mean a missing one.
     fill : str, int, float or bool, default=None
-        The level that a missing value becomes. None is the middle of the positions where the levels are
-        ordered, and zeros in all columns of levels where they are not.
+        The level of a missing cell. None: the middle of the positions of ordered levels, or zeros in all
+        columns of levels without an order.
     missing_values : sequence of str, int or float, default=()
         As in `NumberColumn`.
 
     Raises
     ------
     TypeError, ValueError
-        No levels, repeated ones or of several types; one level that is ordered; ``fill`` is no level; a
-        missing value is one; an unknown rule.
+        There are no levels, repeated ones, or levels of several types. A single level is declared as ordered.
+        ``fill`` is not a level, a missing value is one, or the rule is unknown.
 
     See Also
     --------
-    TableDomain : Holds the columns of a table; a list of levels is short for this class there.
+    TableDomain : Holds the columns of a table; there a list of levels is short for this class.
 
     Notes
     -----
-    Levels that are text match text, and a number that is written like one: 12 and 12.0 match "12". Levels
-    that are numbers match numbers of that value, and text that says one.
+    Levels that are text match equal text, and numbers whose text is equal: 12 and 12.0 match "12". Levels
+    that are numbers match equal numbers, and text of such a number.
 
     Examples
     --------
@@ -370,10 +371,10 @@ class CategoricalColumn(Column):
         if not isinstance(self.ordered, bool):
             raise TypeError("ordered must be True or False.")
         if self.ordered and len(self.levels) == 1:
-            raise ValueError("one level has no order.")
+            raise ValueError("a single level cannot be ordered.")
         if self.fill is not None:
             fill = texts.plain_level(self.fill)
-            # By type, too: True is no 1 among levels.
+            # Types are compared too: among levels, True is not 1.
             if (type(fill) is bool, fill) not in [(type(level) is bool, level) for level in self.levels]:
                 raise ValueError("fill must be one of the levels.")
             self._set("fill", self.levels[self.levels.index(fill)])
@@ -397,7 +398,7 @@ class Law:
     Parameters
     ----------
     zero : float
-        Stresses must be above it.
+        Limit above which stresses must lie.
     reciprocal : bool
         True: 11604.5 / (stress - zero), in 1/eV; False: the natural logarithm.
     """
@@ -406,7 +407,7 @@ class Law:
     reciprocal: bool
 
     def transform(self, stress: FloatArray) -> FloatArray:
-        """Return the transformed values; NaN where the law is not defined, or has no finite value."""
+        """Return the transformed values; NaN if the transform is not defined, or has no finite value."""
         with np.errstate(all="ignore"):
             above = stress - self.zero
             values = KELVIN_PER_EV / above if self.reciprocal else np.log(above)
@@ -414,9 +415,10 @@ class Law:
         return found
 
     def invert(self, values: FloatArray) -> FloatArray:
-        """Return the stresses of transformed values; NaN or infinite where there is none."""
+        """Return the stresses of transformed values; NaN or infinite if there is none."""
         with np.errstate(all="ignore"):
-            # One by one, as the exponential of many may round otherwise than that of one.
+            # One by one, because the exponential of an array may be rounded differently from that of a
+            # number.
             above = KELVIN_PER_EV / values if self.reciprocal else np.array([*map(np.exp, values)])
             return above + self.zero
 
@@ -431,42 +433,42 @@ LAWS: dict[str, Law] = {
 @public_module("skprivate.domain")
 @dataclass(frozen=True, repr=False)
 class StressColumn(NumberColumn):
-    """A column of stresses between public bounds, encoded by the law that ties it to log lifetimes.
+    """A column of stresses between public bounds, encoded by its relation to log lifetimes.
 
-    The slope that a regressor of lifetimes then has is the parameter that engineers quote: the activation
-    energy in electronvolts, or minus the exponent of the power law. Tables, bounds and predictions stay in
+    The slope of a regressor of lifetimes is then the parameter that engineers quote: the activation energy in
+    electronvolts, or minus the exponent of the inverse power relation. Tables, bounds and predictions stay in
     the unit of the stress.
 
     Parameters
     ----------
     lower, upper : float
-        Bounds in the unit of the stress, from public knowledge, above the limit of the law. A value beyond
-        them is kept by `TableDomain.encode`, and clipped by the estimators when they are fitted.
+        Bounds in the unit of the stress, from public knowledge, above the limit of the relation.
+        `TableDomain.encode` keeps a value beyond them, and the estimators clip it when they are fitted.
     law : {"arrhenius", "arrhenius-kelvin", "inverse-power"}
-        "arrhenius": a temperature T in degrees Celsius, encoded as 11604.5 / (T + 273.15) in 1/eV, with T
-        above -273.15; "arrhenius-kelvin": the same of kelvins above 0. "inverse-power": a voltage, load or
-        relative humidity above 0, encoded as its natural logarithm. A temperature by "arrhenius" beside a
-        humidity by "inverse-power" is Peck's model.
+        Relation of the stress to log lifetimes. "arrhenius": a temperature T in degrees Celsius, encoded as
+        11604.5 / (T + 273.15) in 1/eV, with T above -273.15. "arrhenius-kelvin": the same for kelvins above
+        0. "inverse-power": a voltage, load or relative humidity above 0, encoded as its natural logarithm. A
+        temperature with "arrhenius" and a humidity with "inverse-power" are Peck's model.
     missing : {"error", "fill", "indicator"}, default=None
         As in `NumberColumn`.
     fill : float, default=None
-        A value within the bounds. None is the middle of the encoded bounds.
+        A value within the bounds. None: the middle of the encoded bounds.
     missing_values : sequence of str, int or float, default=()
         As in `NumberColumn`.
 
     Raises
     ------
     TypeError, ValueError
-        As of `NumberColumn`; an unknown law; bounds for which it is not defined.
+        As in `NumberColumn`. Also for an unknown ``law``, and for bounds for which it is not defined.
 
     See Also
     --------
-    skprivate.DPLogLocationScaleRegressor.acceleration_factor : How many times longer units last at use.
+    skprivate.DPLogLocationScaleRegressor.acceleration_factor : Factor by which lifetimes are longer at use.
 
     Notes
     -----
-    **Privacy.** The law and the bounds are public. A stress for which the law is not defined is an error that
-    shows no value; in strict mode it counts as missing, and ``fill`` stands in its place.
+    **Privacy.** ``law`` and the bounds are public. A stress for which ``law`` is not defined raises an error
+    that shows no value. In strict mode it counts as missing, and is replaced by ``fill``.
 
     Examples
     --------
@@ -488,7 +490,7 @@ class StressColumn(NumberColumn):
 
     @property
     def transform(self) -> Law:
-        """The law as a function."""
+        """The relation as a function."""
         return LAWS[self.law]
 
     def suffixes(self) -> tuple[str, ...]:
@@ -501,7 +503,7 @@ class StressColumn(NumberColumn):
         return self.transform.transform(values)
 
     def encoded_bounds(self) -> tuple[float, float]:
-        # Arrhenius' law falls.
+        # Arrhenius' relation is decreasing.
         lower, upper = sorted(self.encode_values(np.array([self.lower, self.upper])).tolist())
         return lower, upper
 
@@ -520,7 +522,7 @@ class StressColumn(NumberColumn):
 
 
 def column_of(declaration: Any) -> Column:
-    """Return the column that a declaration stands for, in its short form or its long one."""
+    """Return the column of a declaration in its short or long form."""
     if isinstance(declaration, Column):
         return declaration
     if declaration is bool:
@@ -587,14 +589,14 @@ def columns_from_dict(state: Any) -> dict[str, Column]:
     Raises
     ------
     ValueError
-        Anything that `columns_to_dict` does not return; the message repeats no content.
+        The document does not come from `columns_to_dict`; the message repeats no content.
     """
     check_envelope(state, FORMAT, VERSION, ("columns",))
     fields = Fields({"columns": state["columns"]}, ("columns",), what="the domain")
     try:
         found = [_column_from_dict(one) for one in fields.items("columns")]
     except UNREADABLE as error:
-        raise ValueError(f"a column of it is no declaration: {error}") from None
+        raise ValueError(f"a column is not a valid declaration: {error}") from None
     if len(dict(found)) < len(found):
         raise ValueError("it declares a column twice")
     return dict(found)
@@ -618,7 +620,7 @@ def _column_from_dict(state: Any) -> tuple[str, Column]:
 
 
 _BOUNDS: dict[str, Callable[..., Any]] = {"lower": Fields.number, "upper": Fields.number}
-# The class of every kind, and how the fields that it has beside those of all are read.
+# The class of every kind, and the readers of its further fields.
 _KINDS: dict[str, tuple[Callable[..., Column], dict[str, Callable[..., Any]]]] = {
     "number": (NumberColumn, _BOUNDS),
     "stress": (StressColumn, {**_BOUNDS, "law": Fields.text}),

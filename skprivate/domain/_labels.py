@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels: the classes that are declared or found, and the position of every label among them.
+"""Labels: declared or found classes, and the position of every label among them.
 
-One rule for every reader of labels. Text is compared without white space around it, in declared classes and
-in cells alike, and bytes count as the text that they encode. Booleans are numbers. The type of an array or a
-column is public: numbers against classes of text, or text against numbers, is a mistake that is refused. A
-list and an array of objects have no such type; their cells are read one by one.
+All readers of labels use the same rule. White space around text is ignored, in declared classes and in cells,
+and bytes count as the text that they encode. Booleans are numbers. The type of an array or a column is
+public: numbers with classes of text, or text with classes of numbers, raise an error. A list and an array of
+objects have no such type, and their cells are read one by one.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,24 +15,24 @@ from numpy.typing import NDArray
 from .._typing import IndexArray
 from ..utils import as_column, as_labels, check_characters
 from ..utils._tables import holds_booleans, kind_of_labels
-from ._readers import Known, classify
+from ._readers import Known, classify, shown_levels
 
 Label = str | int | float | bool
 
-# Integers up to it are told apart as floats.
+# Integers up to this one are different as floats.
 _LARGEST_LABEL = 2**53
 _NUMERIC = {int, float, bool, np.int64, np.float64, np.bool_}
-# Labels, and characters of each, that a message shows.
-_SHOWN, _WIDTH = 3, 30
+# Largest number of classes whose codes are listed in a message.
+_SHOWN = 3
 
 
 def plain_classes(classes: Any) -> list[Label]:
-    """Return declared classes as text, numbers or booleans of Python, in the order of their declaration.
+    """Return declared classes as Python's text, numbers or booleans, in their declared order.
 
     Raises
     ------
     ValueError
-        They are fewer than two, neither all text nor all finite numbers, or some are the same.
+        There are fewer than two, they are neither all text nor all finite numbers, or some are equal.
     """
     array = np.asarray(as_labels(classes))
     if array.ndim != 1 or len(array) < 2:
@@ -41,7 +40,7 @@ def plain_classes(classes: Any) -> list[Label]:
     plain = [label.item() if isinstance(label, np.generic) else label for label in array.tolist()]
     labels: list[Any] = [classify(label)[1] if isinstance(label, bytes) else label for label in plain]
     is_text = {isinstance(label, str) for label in labels}
-    # False for NaN too.
+    # Also False for NaN.
     usable = all(isinstance(label, str | int | float) for label in labels) and all(
         isinstance(label, str) or abs(label) < np.inf for label in labels
     )
@@ -54,23 +53,23 @@ def plain_classes(classes: Any) -> list[Label]:
         if isinstance(label, str):
             check_characters(label, "a label of classes")
         elif isinstance(label, int) and abs(label) > _LARGEST_LABEL:
-            # One label that is missing makes floats of a column, in which larger ones are not told apart.
-            raise ValueError("classes must be at most 2^53 in magnitude: name them by text.")
+            # One missing label turns a column into floats, which do not distinguish larger integers.
+            raise ValueError("classes must be at most 2^53 in magnitude: declare them as text.")
     return labels
 
 
 def declared_classes(classes: Any) -> NDArray[Any]:
-    """Return declared classes as they are written, sorted; ValueError for unusable ones."""
+    """Return declared classes, sorted; ValueError for invalid ones."""
     return np.unique(np.asarray(plain_classes(classes)))
 
 
 def find_classes(labels: Any) -> NDArray[Any]:
-    """Return the different labels, sorted, text without white space around it.
+    """Return the different labels, sorted, without white space around text.
 
-    Whole numbers are integers, even from a column of floats: one that a private row made so, by a label that
-    is missing or no whole number, would show in the type.
+    Whole numbers are integers, even from a column of floats. Otherwise the type would reveal that a private
+    row has a missing label, or one that is not a whole number.
     """
-    # Needs scikit-learn, which a client has no use for.
+    # Imported here: a client does not need scikit-learn.
     from sklearn.utils.multiclass import check_classification_targets
 
     labels = plain_labels(labels)
@@ -80,33 +79,33 @@ def find_classes(labels: Any) -> NDArray[Any]:
         classes = classes.astype(np.int64)
     if len(classes) < 2:
         raise ValueError(
-            "The rows that the classes are read from hold one class only; declare all with classes=[...]."
+            "The rows from which the classes are read hold one class only: declare all with classes=[...]."
         )
     return classes
 
 
 def plain_labels(labels: Any) -> NDArray[Any]:
-    """Return labels of the type that they need themselves, text without white space around it."""
+    """Return labels with the smallest type that holds them, without white space around text."""
     array = np.asarray(as_labels(labels))
     if array.dtype.kind in "OT":
         array = np.asarray(array.tolist())
     if array.dtype.kind == "S":
         array = np.strings.decode(array, "utf-8", "replace")
-    # From a list: the longest label of other rows would show in the width of the type.
+    # From a list: otherwise the width of the type would reveal the longest label of other rows.
     return np.asarray(np.strings.strip(array).tolist()) if array.dtype.kind == "U" else array
 
 
 def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
-    """Raise TypeError where the type of a whole column is none of the declared classes' kind.
+    """Raise TypeError if the type of a whole column does not fit the declared classes.
 
     Parameters
     ----------
     labels : array-like or column
-        Its type alone is looked at.
+        Only its type is read.
     classes : array-like or None
-        Declared classes; None: there are none, and nothing is refused.
+        Declared classes; None: nothing is refused.
     name : str, default="y"
-        For messages.
+        Name in messages.
     """
     kind = None if classes is None else kind_of_labels(labels)
     if kind is None:
@@ -117,20 +116,20 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
     if isinstance(declared[0], str) is (kind == "text"):
         if holds_booleans(labels) and not {0, 1} <= set(declared):
             raise TypeError(
-                f"{name} holds booleans, which are not in classes={_shown(declared)}: declare "
+                f"{name} holds booleans, which are not in classes=[{shown_levels(declared)}]: declare "
                 "classes=[False, True]."
             )
         return
+    known = f"classes=[{shown_levels(declared)}]"
     if kind == "text":
         raise TypeError(
-            f"{name} holds text, but classes={_shown(declared)} are numbers. Declare the classes as they are "
-            f"written in {name}, such as classes={_shown([str(label) for label in declared])}, or turn "
-            f"{name} into numbers."
+            f"{name} holds text, but {known} are numbers. Declare the classes as they are written in "
+            f"{name}, such as classes=[{shown_levels([*map(str, declared)])}], or turn {name} into numbers."
         )
     codes = str(list(range(len(declared)))) if len(declared) <= _SHOWN else f"range({len(declared)})"
     pairs = "" if len(declared) == 2 else ", or [0, 1] where every member is about two of them"
     raise TypeError(
-        f"{name} holds numbers or booleans, but classes={_shown(declared)} are text. Inside a meta-estimator "
+        f"{name} holds numbers or booleans, but {known} are text. Inside a meta-estimator "
         "that encodes labels (VotingClassifier, OneVsRestClassifier, cross_val_predict with "
         f"method='predict_proba', ...) declare classes={codes}{pairs}. Otherwise declare the classes as they "
         f"are in {name}, or turn {name} into text as it is in the classes."
@@ -138,7 +137,7 @@ def refuse_label_types(labels: Any, classes: Any, name: str = "y") -> None:
 
 
 def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
-    """Raise ValueError where labels of public rows are not among the declared classes."""
+    """Raise ValueError if labels of public rows are not among the declared classes."""
     refuse_label_types(public_labels, classes, "the target of the public rows")
     array = np.asarray(as_labels(public_labels))
     unknown = array[number_labels(array, classes, elsewhere=-1) < 0]
@@ -146,21 +145,21 @@ def refuse_unknown_labels(public_labels: Any, classes: NDArray[Any]) -> None:
         plain = (label.item() if isinstance(label, np.generic) else label for label in unknown.tolist())
         found = {repr(label): label for label in plain}
         raise ValueError(
-            f"public rows have labels outside classes={_shown(np.asarray(classes).tolist())}: "
-            f"{_shown(list(found.values()))}. Declare these too, or correct the spelling of the classes or "
-            "of the labels."
+            f"public rows have labels outside classes=[{shown_levels(np.asarray(classes).tolist())}]: "
+            f"[{shown_levels(list(found.values()))}]. Declare these too, or correct the spelling of the "
+            "classes or of the labels."
         )
 
 
 def number_labels(labels: Any, classes: Any, elsewhere: int = 0) -> NDArray[np.int32]:
-    """Return the position of every label among the classes; no label makes it fail.
+    """Return the position of every label among the classes; no label raises an error.
 
     Parameters
     ----------
     labels : ndarray or column of shape (n,)
     classes : sequence of labels, or ndarray
     elsewhere : int, default=0
-        Position of a label that is not among them.
+        Position of a label that is not a class.
 
     Returns
     -------
@@ -181,7 +180,7 @@ def number_labels(labels: Any, classes: Any, elsewhere: int = 0) -> NDArray[np.i
         return _compared(array, positions, elsewhere)
     if array.dtype.kind == "U":
         found = _compared(array, positions, -1)
-        # Few labels, if any, have white space around them.
+        # Only few labels have white space around them.
         rest = np.flatnonzero(found < 0)
         found[rest] = _compared(np.strings.strip(array[rest]), positions, elsewhere)
         return found
@@ -210,7 +209,7 @@ def class_positions(classes: Any) -> dict[Any, int]:
 
 
 def plain_cells(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the `plain_cell` of every object of an array; a typed array as it is."""
+    """Return the `plain_cell` of every object of an array; a typed array is not changed."""
     if labels.dtype.kind not in "OT":
         return labels
     texts = Known(str.strip)
@@ -220,9 +219,9 @@ def plain_cells(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def plain_cell(cell: Any) -> Any:
-    """Return text without white space around it, or a number; None for a cell that is neither.
+    """Return text without white space around it, or a number; None for any other cell.
 
-    No object makes this fail, and what is returned can be compared with any class.
+    No object raises an error, and the result can be compared with any class.
     """
     if type(cell) in _NUMERIC:
         return cell
@@ -239,16 +238,10 @@ def _compared(labels: NDArray[Any], positions: dict[Any, int], elsewhere: int) -
     if elsewhere > 0:
         known = _compared(labels, positions, -1)
         return np.where(known < 0, np.int32(elsewhere), known)
-    # Counted from above `elsewhere`, so that the largest product is the position.
+    # Counted from `elsewhere`, so that the largest product is the position.
     found = np.zeros(len(labels), dtype=np.int32)
     for label, position in positions.items():
         if position > elsewhere:
-            # Not by a mask: on labels in no order that takes seven times as long.
+            # Not with a mask, which takes seven times as long on labels in random order.
             np.maximum(found, np.multiply(labels == label, position - elsewhere, dtype=np.int32), out=found)
     return found + np.int32(elsewhere) if elsewhere else found
-
-
-def _shown(labels: Sequence[Any]) -> str:
-    """Return some public labels as Python writes them."""
-    shown = [repr(label)[:_WIDTH] for label in labels[:_SHOWN]]
-    return f"[{', '.join([*shown, '...'] if len(labels) > _SHOWN else shown)}]"

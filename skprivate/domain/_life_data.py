@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Targets of life models from columns: what is known of every lifetime."""
+"""Targets of life models from columns: the observation of every lifetime."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,9 +14,9 @@ from ._columns import CategoricalColumn
 from ._table_columns import read_table
 from ._table_domain import TableDomain
 
-# Names of columns in a message at most.
+# Largest number of names of columns in a message.
 _SHOWN = 10
-# What stands for an end that is missing: it is not known.
+# Values of missing ends, which are not known.
 _UNKNOWN = {"lower": 0.0, "upper": np.inf}
 
 
@@ -31,28 +31,29 @@ def life_data(
     happened: Any = None,
     censored: Any = None,
 ) -> NDArray[Any]:
-    """Return the target of a life model: what is known of every lifetime.
+    """Return the target of a life model: the observation of every lifetime.
 
     Parameters
     ----------
     table : data frame, Arrow table or dict of columns, default=None
-        Where the columns are; the other parameters are then their names. None: they are the columns.
+        Table with the columns; the other parameters are then names. None: the other parameters are the
+        columns.
     time : array-like of shape (n_samples,) or str, default=None
         Times of events or of right-censoring, above 0.
     event : array-like of shape (n_samples,) or str, default=None
-        With `time`: true, yes or 1 where the event happened at the time; false, no or 0 where it had not
-        happened yet; or the values of `happened`. None: all happened.
+        With `time`: true, yes or 1 if the event happened at the time; false, no or 0 if it had not happened
+        yet; or the values of `happened`. None: it happened in all rows.
     lower, upper : array-like of shape (n_samples,) or str, default=None
-        In place of `time` and `event`: the event came after lower, and not after upper. Equal ends: it came
-        at that time. An infinite upper end: it had not come at lower (right-censored). A lower end of 0: it
-        had come by upper (left-censored). Else it came between two times (interval-censored). A missing end
-        is not known: 0, or infinity.
+        In place of `time` and `event`: the event happened after lower, and not after upper. Equal ends: it
+        happened at that time. An infinite upper end: it had not happened at lower (right-censored). A lower
+        end of 0: it had happened by upper (left-censored). Otherwise it happened between two times
+        (interval-censored). A missing end is unknown, and replaced by 0 or infinity.
     entry : array-like of shape (n_samples,) or str, default=None
-        Time from which the row was watched: had the event come before, the row would not be there (delayed
-        entry, left truncation). 0: from the start, as all rows are with None.
+        Time from which the row was observed. If the event had happened before, the row would not be in the
+        table (delayed entry, left truncation). 0: from the start. None: 0 for all rows.
     happened : str, int, float, bool or a collection of these, default=None
-        With `event`: the values which mean that the event happened, such as 2 where a status is 1 (censored)
-        or 2 (dead). They are all text, all numbers or all booleans. None: true, yes and 1.
+        With `event`: the values which mean that the event happened, such as 2 if a status is 1 (censored) or
+        2 (dead). They are all text, all numbers or all booleans. None: true, yes and 1.
     censored : str, int, float, bool or a collection of these, default=None
         With `happened`: the values which mean that the event had not happened yet. Any other value counts as
         missing. None: every other value of the same kind, number or text, means that it had not happened yet.
@@ -60,27 +61,29 @@ def life_data(
     Returns
     -------
     y : ndarray of shape (n_samples,)
-        Structured, with the fields "event" and "time", or "lower" and "upper", and "entry" where it is given:
-        a target of `DPLogLocationScaleRegressor`, whose ``observations`` must declare what may occur.
+        Structured, with the fields "event" and "time", or "lower" and "upper", and "entry" if it is given. It
+        is a target of `DPLogLocationScaleRegressor`, whose ``observations`` must declare the kinds of
+        observations.
 
     Raises
     ------
     TypeError, ValueError
-        Neither times nor both ends; a column is not there, or of a type that cannot be read, or numbers where
-        `happened` is text. Outside strict mode also a cell that is no number, or an event that is missing or
-        neither true nor false, or none of the declared values. The message names the column, and no value.
+        Neither times nor both ends are given. A column is missing, has a type that cannot be read, or holds
+        numbers although `happened` is text. Outside strict mode also: a cell is not a number, or an event is
+        missing, neither true nor false, or not a declared value. The message names the column, and shows no
+        value.
 
     See Also
     --------
-    skprivate.rounds.TableSource : Takes the same names of columns, of tables that stay where they are.
+    skprivate.rounds.TableSource : Takes the same names of columns for tables that stay where they are.
 
     Notes
     -----
     **Privacy.** Nothing is released, and a row of the target depends on that row alone. In strict mode no
-    cell makes it fail: one that cannot be read is NaN, and `fit` says what becomes of it. A row whose event
-    is missing, or has an undeclared value, gets the event False and the time NaN: `fit` in strict mode counts
-    it as censored at the lower bound, which carries no information. `fit` checks whether a lifetime is
-    possible.
+    cell raises an error. A cell that cannot be read becomes NaN, and `fit` documents how it is treated. A row
+    whose event is missing, or has an undeclared value, gets the event False and the time NaN. In strict mode
+    `fit` counts it as censored at the lower bound, which carries no information. `fit` checks whether a
+    lifetime is possible.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def life_data(
     roles = {"event": event, "time": time, "lower": lower, "upper": upper, "entry": entry}
     given = {role: column for role, column in roles.items() if column is not None}
     if set(given) - {"entry"} not in ({"time"}, {"time", "event"}, {"lower", "upper"}):
-        raise ValueError("pass time and event, or lower and upper, and no other of them; and entry, if any.")
+        raise ValueError("pass time and event, or lower and upper, but not both; and entry, if any.")
     coding = EventCoding.of(happened, censored)
     if coding.declared and event is None:
         raise ValueError("happened and censored declare the values of event: pass event, too.")
@@ -111,7 +114,7 @@ def life_data(
     values = {}
     for role, (numbers, unusable) in readings.items():
         if not strict and (unusable & ~np.isinf(numbers)).any():
-            raise ValueError(f"column {names[role]} holds a value that is no number.")
+            raise ValueError(f"column {names[role]} holds a value that is not a number.")
         values[role] = np.where(np.isnan(numbers), _UNKNOWN.get(role, np.nan), numbers)
     if "time" in values:
         found = (
@@ -131,12 +134,12 @@ def life_data(
 
 @dataclass(frozen=True)
 class EventCoding:
-    """Which values of a column mean that the event happened, and which that it had not happened yet.
+    """Values of a column which mean that the event happened, or that it had not happened yet.
 
     Attributes
     ----------
     happened, censored : tuple
-        Declared values. Without any that happened: true, yes and 1, and their opposites.
+        Declared values. If `happened` is empty: true, yes and 1, and their opposites.
     """
 
     happened: tuple[Any, ...] = ()
@@ -144,7 +147,7 @@ class EventCoding:
 
     @classmethod
     def of(cls, happened: Any, censored: Any) -> Self:
-        """Check what a user declared: a value, a collection of values, or None."""
+        """Check the user's declarations: a value, a collection of values, or None."""
         coding = cls(_values_of(happened, "happened"), _values_of(censored, "censored"))
         values = (*coding.happened, *coding.censored)
         if coding.censored and not coding.happened:
@@ -164,9 +167,9 @@ class EventCoding:
         return self.declared and isinstance(self.happened[0], str)
 
     def read(self, column: Any, name: str) -> FloatArray:
-        """Return 1 where the event happened, 0 where it had not, and NaN where that is not known.
+        """Return 1 if the event happened, 0 if it had not, and NaN if that is not known.
 
-        In strict mode no cell is an error; otherwise one that is missing or undeclared is.
+        Outside strict mode, a missing or undeclared cell raises ValueError.
         """
         values = (*self.happened, *self.censored)
         text = self.is_text
@@ -191,7 +194,7 @@ class EventCoding:
         return events
 
     def events_of(self, cells: FloatArray) -> FloatArray:
-        """Return 1, 0 or NaN for cells that are read as numbers; the declared values are numbers, too."""
+        """Return 1, 0 or NaN for cells that are read as numbers; the declared values are numbers too."""
         if not self.declared:
             return cells.copy()
         happened, censored = (np.array(values, dtype=np.float64) for values in (self.happened, self.censored))
@@ -200,13 +203,13 @@ class EventCoding:
 
     def _why_unknown(self, undeclared: bool, name: str) -> str:
         if not undeclared:
-            return f"column {name} does not say of every row whether the event happened."
+            return f"column {name} does not state for every row whether the event happened."
         if self.declared:
-            return f"column {name} holds a value that neither happened nor censored declares."
+            return f"column {name} holds a value that is declared neither in happened nor in censored."
         return (
             f"column {name} holds a value that is neither true nor false. Declare the values which mean that "
-            "the event happened: life_data(..., happened=2) where 2 does, and 1 is censored; or, say, "
-            "happened='dead'."
+            "the event happened: life_data(..., happened=2) if 2 means this and 1 is censored; or "
+            "happened='dead', for example."
         )
 
 
@@ -225,7 +228,7 @@ def _values_of(values: Any, name: str) -> tuple[Any, ...]:
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas or polars, is one of numbers or booleans."""
+    """Return whether the type of a column of NumPy, pandas or polars is one of numbers or booleans."""
     dtype = getattr(column, "dtype", None)
     tells = getattr(dtype, "is_numeric", None)
     return bool(tells()) if callable(tells) else getattr(dtype, "kind", "O") in "biuf"
@@ -235,8 +238,8 @@ def _refuse_durations(columns: dict[str, Any], names: dict[str, str]) -> None:
     for role, column in columns.items():
         if is_temporal_type(getattr(column, "dtype", getattr(column, "type", None))) and role != "event":
             raise TypeError(
-                f"column {names[role]} holds dates or durations: its type is none of numbers. Pass durations "
-                "as numbers of one unit, such as durations.dt.total_seconds() / 86400."
+                f"column {names[role]} holds dates or durations: its type is not one of numbers. Pass "
+                "durations as numbers of one unit, such as durations.dt.total_seconds() / 86400."
             )
 
 

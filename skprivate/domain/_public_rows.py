@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declarations of columns from rows that are public."""
+"""Declarations of columns from public rows."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -15,12 +15,12 @@ from ._readers import Reading, classify, reader_of
 from ._table_columns import CodedColumn, ColumnTypeError, RawTable, as_list, cells_of
 from ._text_values import DAY, Marker, NumberStyle, instant_of_text, text_of_instant
 
-# Bounds that hold what is not declared yet; days count from 1970, so that their fractions are exact.
+# Preliminary bounds of undeclared columns; days count from 1970, so that their fractions are exact.
 _LARGEST = 1e300
 _DATES = ("1970-01-01", "9999-12-31")
-# Usual pairs of the sign before decimals and that between thousands, of Unicode's CLDR.
+# Usual pairs of the sign before decimals and that between thousands, from Unicode's CLDR.
 _SIGNS = ((".", None), (",", "."), (".", ","), (",", " "), (".", " "), (".", "'"))
-# Orders of day, month and year that are in use, with each of the signs between them, of the same source.
+# Usual orders of day, month and year, with each of the signs between them, from the same source.
 _ORDERS = ("%Y{0}%m{0}%d", "%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%d{0}%m{0}%y", "%m{0}%d{0}%y")
 _FORMATS = [
     order.format(sign) + time for order in _ORDERS for sign in "/-." for time in ("", " %H:%M", " %H:%M:%S")
@@ -38,9 +38,9 @@ def columns_of_public_rows(
     ----------
     raw : RawTable
     columns : dict
-        Declarations that stand as they are.
+        Declarations that are used as they are.
     markers : sequence of str, int or float
-        Values that stand for a missing one.
+        Values that mean a missing one.
     max_levels : int
     rounded : bool
         Whether bounds are rounded outwards.
@@ -52,7 +52,8 @@ def columns_of_public_rows(
     Raises
     ------
     ValueError
-        A column of which nothing can be said, or a declaration of a column that the table does not have.
+        A column cannot be declared from its cells, or a declaration names a column that the table does not
+        have.
     """
     check_int(max_levels, "max_levels", least=1)
     names = raw.names if raw.names is not None else tuple(f"x{place}" for place in range(len(raw.columns)))
@@ -95,7 +96,7 @@ def _column_of(name: str, cells: Any, markers: Sequence[Marker], max_levels: int
     if not written:
         column = _levels(texts, marked, max_levels, doubt)
         if doubt and isinstance(column, CategoricalColumn):
-            warn_user(f"column {name!r} was taken as {len(column.levels)} levels: {doubt}", UserWarning)
+            warn_user(f"column {name!r} was read as {len(column.levels)} levels: {doubt}", UserWarning)
         return column
     if "format" in written:
         dates = reader_of(DateColumn(*_DATES, missing_values=markers, **written)).read(cells)
@@ -105,21 +106,21 @@ def _column_of(name: str, cells: Any, markers: Sequence[Marker], max_levels: int
 
 
 def _reading(column: Column, cells: Any) -> Reading | None:
-    """Return what a column reads, None where it is not the column for these cells."""
+    """Return the reading of a column; None if it does not fit these cells."""
     try:
         reading = reader_of(column).read(cells)
     except ColumnTypeError:
         return None
     infinite = np.isinf(reading.values)
     if infinite.any() and not (reading.unusable & ~infinite).any():
-        raise ValueError("it holds infinity, which bounds nothing; declare it in columns.")
+        raise ValueError("it holds infinity, so it has no bounds; declare it in columns.")
     if np.isnan(reading.values).all() and not reading.unusable.any():
         raise ValueError("it holds no value; declare it in columns.")
     return None if reading.unusable.any() else reading
 
 
 def _with_rule(column: Column, reading: Reading) -> Column:
-    """Return the column, with the rule of declared missing values where there are missing cells."""
+    """Return the column, with the rule of declared missing values if there are missing cells."""
     missing = np.isnan(reading.values).any()
     return replace(column, missing=column.usual_rule) if missing else column
 
@@ -152,7 +153,7 @@ def _date_bounds(reading: Reading, rounded: bool) -> tuple[str, str]:
 
 
 def _categories(cells: CodedColumn, markers: Sequence[Marker], max_levels: int) -> Column:
-    # Text of any kind of category: a level is compared with markers as text is.
+    # Categories of any type as text: levels are compared with markers as text.
     marked = {str(marker).strip() for marker in markers}
     levels = [level for level in _present(as_list(cells.categories)) if str(level).strip() not in marked]
     _check_number(levels, max_levels)
@@ -176,20 +177,20 @@ def _check_number(levels: list[Any], max_levels: int, doubt: str = "") -> None:
 
 
 def find_format(texts: Collection[str]) -> tuple[dict[str, Any], str]:
-    """Return what the declaration of a column of numbers or dates says of their format, and doubts.
+    """Return the format of numbers or dates for a declaration, and a doubt.
 
     Parameters
     ----------
     texts : collection of str
-        Different texts of a public column, none of which stands for a missing value.
+        Different texts of a public column, none of which means a missing value.
 
     Returns
     -------
     written : dict
-        Parameters of `NumberColumn` or `DateColumn`; empty where the texts are neither, or are in more than
-        one way.
+        Parameters of `NumberColumn` or `DateColumn`. Empty if the texts are neither, or fit more than one
+        format.
     doubt : str
-        A sentence for the owner where text looks like numbers or dates; else empty.
+        A sentence for the owner if text looks like numbers or dates; otherwise empty.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def _ambiguous(declaration: str, what: str, found: list[Any]) -> str:
 
 
 def _mixed(texts: Collection[str]) -> str:
-    """Return a sentence where most texts are numbers or dates, and the others may stand for missing ones."""
+    """Return a sentence if most texts are numbers or dates, and the others may mean missing values."""
     others = [text for text in texts if not any(map(str.isdigit, text))]
     rest = [text for text in texts if any(map(str.isdigit, text))]
     if len(rest) <= len(others) or not others:
@@ -242,6 +243,6 @@ def _mixed(texts: Collection[str]) -> str:
     if not (written or doubt or plain or all(instant_of_text(text) is not None for text in rest)):
         return ""
     return (
-        f"most of its texts read as numbers or dates, and others do not: {sorted(others)[:_SHOWN]}. If these "
-        "stand for missing values, name them in missing_values; else declare the levels in columns."
+        f"most of its texts read as numbers or dates, but others do not: {sorted(others)[:_SHOWN]}. If these "
+        "mean missing values, list them in missing_values; otherwise declare the levels in columns."
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of a declared column as numbers: NaN where one is missing, a mark where it cannot be used.
+"""Cells of a declared column as numbers: NaN for a missing cell, and a mark for an invalid one.
 
-A cell is read by itself: text by a table of texts that were read before, numbers and dates by functions of
-single entries. So a row's values depend on nothing but the row.
+Every cell is read separately: text by a table of texts that were read before, numbers and dates by functions
+of single values. The values of a row therefore depend on that row alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ from ._text_values import (
 
 _NUMBERS = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
 _ABSENT_TYPES = ("NAType", "NaTType")
-# Levels, and characters of each, that a message shows.
+# Number of levels, and of characters of each, in a message.
 _SHOWN, _WIDTH = 3, 30
 
 _UNUSABLE = {
@@ -55,15 +55,15 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of the cells of one column.
+    """The values of the cells of one column.
 
     Parameters
     ----------
     values : ndarray of float64 of shape (n,)
-        Numbers, positions of levels, 0 and 1, or days since the lower bound; NaN where a cell is missing or
-        cannot be used.
+        Numbers, positions of levels, 0 and 1, or days since the lower bound; NaN for a missing or invalid
+        cell.
     unusable : ndarray of bool of shape (n,)
-        Where a cell is neither missing nor a value of the column. Infinities are, too; they stay in values.
+        Whether a cell is neither missing nor a finite value of the column. Infinities stay in `values`.
     """
 
     values: FloatArray
@@ -80,7 +80,7 @@ class Reader:
 
     def __init__(self, column: Column) -> None:
         self._texts = {text_of_level(marker) for marker in column.missing_values}
-        # A marker stands for a missing cell in whatever form it comes: as a number, and as any text of it.
+        # A marker means a missing cell in any form: as a number, and as any text of it.
         self._marked_numbers = _array(map(number_of_text, self._texts))
         self._marked_values = _array(map(self._value_of_text, self._texts))
 
@@ -90,7 +90,7 @@ class Reader:
         Parameters
         ----------
         cells : ndarray of shape (n,), list or CodedColumn
-            As `cells_of` returns it.
+            From `cells_of`.
 
         Returns
         -------
@@ -99,8 +99,8 @@ class Reader:
         Raises
         ------
         ColumnTypeError
-            The type of an array is one of complex numbers, durations or records, of dates where the column
-            has none, or of numbers that cannot be values of the column.
+            The type of an array is one of complex numbers, durations or records. Or it is one of dates or
+            numbers, and the column cannot have such values.
         """
         if isinstance(cells, CodedColumn):
             return self._read_codes(cells)
@@ -118,7 +118,7 @@ class Reader:
         raise ColumnTypeError("its type is not one of numbers, text, booleans or dates.")
 
     def of_text(self, text: str) -> float | None:
-        """Return the value of a text, NaN where it stands for a missing one, None where it is unusable."""
+        """Return the value of a text, NaN if it means a missing one, None if it is invalid."""
         text = text.strip()
         return np.nan if not text or text in self._texts else self._value_of_text(text)
 
@@ -126,18 +126,18 @@ class Reader:
         raise NotImplementedError
 
     def _of_numbers(self, numbers: FloatArray) -> FloatArray:
-        """Return values of numbers, NaN where the column has no such value."""
+        """Return values of numbers, NaN if the column has no such value."""
         raise NotImplementedError
 
     def _of_instants(self, instants: IntArray) -> FloatArray:
-        """Return values of microseconds since 1970, NaN where the column has no such value."""
+        """Return values of microseconds since 1970, NaN if the column has no such value."""
         raise ColumnTypeError(
-            "its type is one of dates, and dates are not what is declared. Declare the first and the last, "
-            "such as ('2001-01-31', '2020-12-31'), or turn the column into numbers."
+            "its type is one of dates, but no dates are declared. Declare the first and the last, "
+            "such as ('2001-01-31', '2020-12-31'), or convert the column to numbers."
         )
 
     def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
-        """Raise ColumnTypeError where no number is a value of the column."""
+        """Raise ColumnTypeError if no number can be a value of the column."""
 
     def _read_numbers(self, numbers: FloatArray) -> Reading:
         values = self._of_numbers(numbers)
@@ -199,12 +199,12 @@ class Reader:
         return Reading(values, unusable)
 
     def _read_single_instants(self, instants: list[int]) -> Reading:
-        # The type of one object is its row's own: it is no mistake in the type of a column.
+        # The type of one object depends on its row: it is not an error in the type of the column.
         return Reading(np.full(len(instants), np.nan), np.ones(len(instants), dtype=bool))
 
 
 def _array(values: Iterable[float | None]) -> FloatArray:
-    """Return those values that are numbers, not NaN."""
+    """Return the values that are numbers and not NaN."""
     return np.array([value for value in values if value is not None and value == value], dtype=np.float64)
 
 
@@ -221,7 +221,7 @@ class Known(dict[str, Any]):
 
 
 def classify(cell: Any) -> tuple[str, Any]:
-    """Return what a cell is, and it as text, float or microseconds; no object makes this fail."""
+    """Return the kind of a cell, and its text, float or microseconds; no object raises an error."""
     try:
         if cell is None or type(cell).__name__ in _ABSENT_TYPES:
             return "text", ""
@@ -249,18 +249,18 @@ def _float(cell: Any) -> float:
 
 
 class NumberReader(Reader):
-    """Reads numbers; values are the numbers."""
+    """Reads numbers, which are the values."""
 
     def __init__(self, column: NumberColumn) -> None:
         self._number_of_text = number_of_text if column.style == NumberStyle() else column.style.read
         super().__init__(column)
-        # Missing values are written in Python's style, too.
+        # Missing values may also be written in Python's style.
         self._marked_values = np.append(self._marked_values, self._marked_numbers)
 
     def _read_texts(self, texts: Sequence[str]) -> Reading:
         if self._number_of_text is not number_of_text:
             return super()._read_texts(texts)
-        # The same function for each text, without a table of texts: numbers are mostly different.
+        # The same function for each text, without a table of texts, because most numbers are different.
         absent = {"", *self._texts}
         cells = ["nan" if text.strip() in absent else text for text in texts]
         try:
@@ -276,7 +276,7 @@ class NumberReader(Reader):
 
 
 class StressReader(NumberReader):
-    """Reads stresses; values are the stresses, where the law of the column is defined."""
+    """Reads stresses; values are the stresses for which the transform of the column is defined."""
 
     def __init__(self, column: StressColumn) -> None:
         self._law = column.transform
@@ -300,7 +300,7 @@ class DateReader(Reader):
     def __init__(self, column: DateColumn) -> None:
         self._start, self._format = column.start, column.format
         super().__init__(column)
-        # Missing values are written as bounds are, too.
+        # Missing values may also be written like bounds.
         known = [instant_of_text(text) for text in self._texts]
         days = [float(one - self._start) / DAY for one in known if one is not None]
         self._marked_values = np.append(self._marked_values, days)
@@ -314,7 +314,7 @@ class DateReader(Reader):
 
     def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
         raise ColumnTypeError(
-            "its type is one of numbers, and dates are declared. Turn it into dates, or into text as declared"
+            "its type is one of numbers, but dates are declared. Convert it to dates, or to text as declared"
             f" ({self._format or 'ISO 8601'})." + when_empty(dtype)
         )
 
@@ -345,10 +345,10 @@ class LevelReader(Reader):
         self._positions = {level: float(place) for place, level in enumerate(levels)}
         numbers = [(_number_of_level(level), place) for place, level in enumerate(levels)]
         twins = sorted((number, place) for number, place in numbers if number is not None)
-        # Infinity is no level, and stands behind the last one.
+        # Infinity is not a level, and is placed behind the last one.
         self._numbers = np.array([*(number for number, _ in twins), np.inf])
         self._places = np.array([*(place for _, place in twins), 0], dtype=np.float64)
-        self._shown = shown_levels(column)
+        self._shown = shown_levels(levels)
         super().__init__(column)
 
     def _refuse_numbers(self, dtype: np.dtype[Any]) -> None:
@@ -356,8 +356,8 @@ class LevelReader(Reader):
             return
         codes = "bool" if dtype.kind == "b" else "[1, 2]"
         raise ColumnTypeError(
-            f"its type is one of numbers, and the declared levels {self._shown} are text that no number "
-            f"matches. Declare its codes, such as {codes}, or turn it into text as declared."
+            f"its type is one of numbers, but the declared levels {self._shown} are text that no number "
+            f"matches. Declare its codes, such as {codes}, or convert it to text as declared."
             + when_empty(dtype)
         )
 
@@ -367,7 +367,7 @@ class LevelReader(Reader):
         number = boolean_of_text(text) if self._of_boolean else number_of_text(text)
         if number is None:
             return None
-        # A text that says NaN is missing in a column of numbers.
+        # Text of NaN is missing in a column of numbers.
         missing = np.isnan(number) or number in self._marked_numbers
         return np.nan if missing else self._positions.get(number)
 
@@ -378,7 +378,7 @@ class LevelReader(Reader):
 
 
 def _number_of_level(level: str | int | float | bool) -> float | None:
-    """Return the number that matches a level: its value, or the one that is written like it."""
+    """Return the number that matches a level: its value, or the number with the same text."""
     if not isinstance(level, str):
         return float(level)
     number = number_of_text(level)
@@ -396,36 +396,36 @@ _READERS: dict[type[Column], Callable[[Any], Reader]] = {
 
 
 def reader_of(column: Column) -> Reader:
-    """Return what reads the cells of a column."""
+    """Return the reader of the cells of a column."""
     return _READERS[type(column)](column)
 
 
-def refusal(name: str, column: Column) -> str:
-    """Return the message about a cell that is no value of its column."""
-    what = _UNUSABLE.get(column.kind) or f"none of the declared levels {shown_levels(column)}"
+def refusal(name: str, column: Any) -> str:
+    """Return the message about a cell that is not a value of its column."""
+    what = _UNUSABLE.get(column.kind) or f"none of the declared levels {shown_levels(column.levels)}"
     return (
-        f"column {name!r} holds a value that is {what}, and is not declared as missing. Look at "
+        f"column {name!r} holds a value that is {what}, and is not declared as missing. Check "
         f"{hint_of(column)}."
     )
 
 
 def hint_of(column: Column) -> str:
-    """Return what to look at where many cells of a column are no values of it."""
+    """Return what to check if many cells of a column are not values of it."""
     if not isinstance(column, CategoricalColumn):
         return _HINTS[column.kind]
     numbers = [level for level in column.levels if not isinstance(level, str | bool)]
     if len(column.levels) == len(numbers) == 2 and numbers[0] < numbers[1]:
         ends = ", ".join(map(str, numbers))
         return f"the brackets: [{ends}] declares two levels, and ({ends}) all numbers between them"
-    return f"the spelling of the declared levels {shown_levels(column)}"
+    return f"the spelling of the declared levels {shown_levels(column.levels)}"
 
 
-def shown_levels(column: Any) -> str:
-    """Return some levels of a column as Python writes them."""
-    shown = [repr(level)[:_WIDTH] for level in column.levels[:_SHOWN]]
-    return ", ".join([*shown, "..."] if len(column.levels) > _SHOWN else shown)
+def shown_levels(levels: Sequence[Any]) -> str:
+    """Return the representation of some levels or labels."""
+    shown = [repr(level)[:_WIDTH] for level in levels[:_SHOWN]]
+    return ", ".join([*shown, "..."] if len(levels) > _SHOWN else shown)
 
 
 def when_empty(dtype: np.dtype[Any]) -> str:
-    """Return what to do with a column that is of this type since all of its cells are missing."""
-    return " Where all cells are missing, too: column.astype('str')." if dtype.kind == "f" else ""
+    """Return the remedy for a column that has this type because all of its cells are missing."""
+    return " If all cells are missing: column.astype('str')." if dtype.kind == "f" else ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Columns of tables of many libraries as NumPy arrays, lists of cells, or codes of categories.
 
-A library is looked for only where it is loaded: without it no object is its table.
+A library is used only if it is already loaded: without it no object can be its table.
 """
 
 import sys
@@ -22,7 +22,7 @@ _NESTED = "its type is one of lists or records."
 
 
 class ColumnTypeError(TypeError):
-    """The type of a whole column is none that can be read; its message holds no value."""
+    """The type of a whole column cannot be read; the message holds no value."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class CodedColumn:
     Parameters
     ----------
     codes : ndarray of intp of shape (n,)
-        Positions; -1 where a cell is missing.
+        Positions; -1 for a missing cell.
     categories : ndarray, list or CodedColumn
         Values of the positions.
     declared : bool, default=False
-        Whether the categories are all that may occur, in their order, and not those that were met.
+        Whether the categories are all possible ones in their order, and not only those that were found.
     ordered : bool, default=False
         Whether their order has a meaning.
     """
@@ -49,14 +49,14 @@ class CodedColumn:
 
 @dataclass(frozen=True)
 class RawTable:
-    """Columns of a table as they came.
+    """Columns of a table without conversion.
 
     Parameters
     ----------
     names : tuple, or None
-        Names of the columns, None where a table has none.
+        Names of the columns; None if a table has none.
     columns : list
-        What stands for each: an array, a column of a library or a list.
+        The columns: arrays, columns of a library or lists.
     n_rows : int
     """
 
@@ -66,7 +66,7 @@ class RawTable:
 
 
 def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict: bool = False) -> RawTable:
-    """Take a table apart.
+    """Return the columns of a table.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict:
     record_names : sequence of str, default=None
         Names of the fields of records; None: those of the first record.
     strict : bool, default=False
-        Whether a record that lacks a field, or has another one, is read: what it lacks is missing.
+        Whether records with missing or further fields are read; a missing field is a missing value.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict:
     Raises
     ------
     TypeError, ValueError
-        No table, or one whose columns have different lengths.
+        It is not a table, or its columns have different lengths.
     """
     if isinstance(table, np.ma.MaskedArray) or hasattr(table, "tocsr"):
         raise TypeError("the table must not be a masked array or a sparse matrix.")
@@ -100,7 +100,7 @@ def read_table(table: Any, record_names: Sequence[str] | None = None, *, strict:
             import pyarrow
         except ImportError:
             raise ImportError(
-                "a table that is handed over as Arrow's stream needs pyarrow: pip install pyarrow."
+                "a table that is passed as an Arrow stream needs pyarrow: pip install pyarrow."
             ) from None
         return _of_arrow(pyarrow.table(table))
     if isinstance(table, list | tuple):
@@ -182,12 +182,12 @@ def cells_of(column: Any) -> Any:
     Returns
     -------
     cells : ndarray of shape (n,), list or CodedColumn
-        An array has a type of numbers, booleans, text, objects or dates.
+        The type of an array is one of numbers, booleans, text, objects or dates.
 
     Raises
     ------
     ColumnTypeError
-        Of a type that no column may have: masked, durations, more than one dimension.
+        A column may not have this type: masked arrays, durations, more than one dimension.
     """
     if isinstance(column, np.ma.MaskedArray):
         raise ColumnTypeError("it must not be a masked array: write NaN where a value is missing.")
@@ -256,7 +256,7 @@ def _cells_of_chunk(chunk: Any) -> Any:
     if kinds.is_string(kind) or kinds.is_large_string(kind):
         coded = chunk.dictionary_encode()
         codes = _codes(coded.indices.to_numpy(zero_copy_only=False))
-        # As bytes: text that is not UTF-8 is a cell that cannot be used, and not an error.
+        # As bytes: text that is not UTF-8 is an invalid cell, and not an error.
         return CodedColumn(codes, coded.dictionary.cast(pyarrow.large_binary()).to_pylist())
     if kinds.is_boolean(kind):
         return _booleans(chunk.cast(pyarrow.uint8()).to_numpy(zero_copy_only=False))
@@ -271,19 +271,19 @@ def _cells_of_chunk(chunk: Any) -> Any:
 
 
 def _booleans(numbers: NDArray[Any]) -> CodedColumn:
-    """Return 0, 1 and NaN as booleans, which are told from numbers by the type of their categories."""
+    """Return 0, 1 and NaN as booleans, which the type of their categories distinguishes from numbers."""
     return CodedColumn(_codes(numbers), np.array([False, True]))
 
 
 def _codes(numbers: NDArray[Any]) -> IndexArray:
     if numbers.dtype.kind != "f":
         return numbers.astype(np.intp)
-    # Floats stand for integers of which some are missing.
+    # Floats are integers of which some are missing.
     return np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
 
 
 def _joined(parts: list[Any]) -> Any:
-    """Return chunks as one: categories of all chunks stand behind each other."""
+    """Return chunks as one column: the categories of all chunks are concatenated."""
     if not parts:
         return []
     if all(isinstance(part, np.ndarray) for part in parts):
@@ -299,7 +299,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def as_list(cells: Any) -> list[Any]:
-    """Return the cells that `cells_of` returned as a list."""
+    """Return the cells from `cells_of` as a list."""
     if isinstance(cells, CodedColumn):
         known = [*as_list(cells.categories), None]
         return [known[code] for code in cells.codes]

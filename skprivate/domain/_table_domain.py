@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The declared columns of a table, and rows encoded as numbers by the declaration alone."""
+"""The declared columns of a table, and the encoding of rows as numbers by the declaration alone."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from ._readers import Reader, Reading, reader_of, refusal
 from ._table_columns import ColumnTypeError, RawTable, cells_of, read_table
 from ._text_values import DAY, Marker, check_list
 
-# Names that a message or a repr shows.
+# Number of names in a message or a repr.
 _SHOWN = 6
 
 
@@ -35,17 +35,17 @@ class ColumnGroup:
     name : str
         Name of the declared column.
     start, stop : int
-        Its encoded columns, without the indicator: one, or one a level where the levels have no order.
+        Its encoded columns, without the indicator: one, or one for each level without an order.
     n_levels : int
         Number of levels without an order; 0 for numbers, dates, booleans and ordered levels.
     indicator : int or None
-        The encoded column that is 1 where the cell is missing; None where there is none.
+        The encoded column that is 1 if the cell is missing; None without such a column.
     fill : float or None
-        The encoded value that a missing cell becomes by the declaration; None where that says nothing.
+        The declared encoded value of a missing cell; None if no value is declared.
     absent : bool
         Whether a row with a missing cell is 0 in all columns of levels.
     values : tuple of float
-        All values of the encoded column, ascending, where it is a boolean or has ordered levels; else empty.
+        All values of the encoded column, ascending, for booleans and ordered levels; otherwise empty.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ColumnGroup:
 
     @property
     def end(self) -> int:
-        """The first encoded column behind this declared column."""
+        """The first encoded column after this declared column."""
         return self.stop + (self.indicator is not None)
 
 
@@ -97,45 +97,45 @@ def _values_of(column: kinds.Column) -> tuple[float, ...]:
 
 @public_module("skprivate.domain")
 class TableDomain:
-    """What is publicly known of a table: for each column its kind, its bounds or levels, and missing cells.
+    """Public knowledge about a table: the kind, the bounds or levels, and the missing cells of each column.
 
-    A private estimator must not learn any of this from private rows. With a domain it takes the table as it
-    is: text, categories, booleans, dates and missing cells included.
+    A private estimator must not learn any of this from private rows. With a domain it accepts the table as it
+    is, with text, categories, booleans, dates and missing cells.
 
     Parameters
     ----------
     columns : dict
-        Name of each column, in order, and its declaration: ``(lower, upper)`` of two numbers is a
-        `NumberColumn`; ``(lower, upper)`` of two dates, or of ISO 8601 text, is a `DateColumn`; a list of
-        levels is a `CategoricalColumn`; ``bool`` is a `BooleanColumn`; or an object of one of these classes,
-        where more is to be said.
+        Name of each column, in order, and its declaration. ``(lower, upper)`` of two numbers is a
+        `NumberColumn`, and of two dates, or of ISO 8601 text, a `DateColumn`. A list of levels is a
+        `CategoricalColumn`, and ``bool`` a `BooleanColumn`. Pass an object of one of these classes to declare
+        more.
     missing_values : sequence of str, int or float, default=()
-        Values that stand for a missing one in every column, beside None, NaN and empty text.
+        Values in every column that mean a missing one, in addition to None, NaN and empty text.
     missing : {"error", "fill", "indicator"}, default=None
-        What a missing cell becomes in the columns that do not say it themselves; see `NumberColumn`. None:
-        where values are declared that stand for a missing one, "fill" for numbers and dates (the middle of
-        the bounds) and "indicator" for levels and booleans (a column of its own); elsewhere "error".
+        Rule for missing cells in the columns that do not declare one; see `NumberColumn`. None: if values are
+        declared that mean a missing one, "fill" for numbers and dates (the middle of the bounds), and
+        "indicator" for levels and booleans (a separate column); otherwise "error".
 
     Attributes
     ----------
     names : tuple of str
         Names of the columns, in order.
     columns : mapping
-        The declaration of each column, by name; with what the table says of missing values.
+        The declaration of each column, by name, including the table's declaration of missing values.
     encoded_names : tuple of str of length d
-        Names of the encoded columns: that of the column for one that stays one, "job=clerk" for a level,
-        "job:missing" for an indicator, "celsius:arrhenius" for a stress.
+        Names of the encoded columns: the name of the column if it is encoded as one column, "job=clerk" for a
+        level, "job:missing" for an indicator, "celsius:arrhenius" for a stress.
     bounds : (lower, upper)
-        Two read-only arrays of float64 of shape (d,): public bounds of the encoded columns.
+        Public bounds of the encoded columns, two read-only arrays of float64 of shape (d,).
     groups : tuple of objects
-        Which encoded columns belong to each column, in order: ``name``; ``start`` and ``stop``, its encoded
-        columns without the indicator; ``n_levels``, the number of levels without an order, or 0;
-        ``indicator``, the encoded column that is 1 where the cell is missing, or None.
+        Encoded columns of each column, in order: ``name``; ``start`` and ``stop``, its encoded columns
+        without the indicator; ``n_levels``, the number of levels without an order, or 0; ``indicator``, the
+        encoded column that is 1 if the cell is missing, or None.
 
     Raises
     ------
     TypeError, ValueError
-        A declaration that contradicts itself, names that are no text, or two encoded columns of one name. The
+        A declaration is contradictory, a name is not text, or two encoded columns have the same name. The
         message names the column.
 
     See Also
@@ -144,13 +144,13 @@ class TableDomain:
 
     Notes
     -----
-    **Privacy.** Everything in a domain must be public: a data sheet, a law, common knowledge, or rows that
-    are public (`from_public`). The encoded values of a row depend on the domain and on that row alone, bit
-    for bit, whatever other rows stand in the table and whatever library holds it. In strict mode
-    (`skprivate.set_config`) no cell makes `encode` fail.
+    **Privacy.** Everything in a domain must be public: from a data sheet, a regulation, common knowledge, or
+    public rows (`from_public`). The encoded values of a row depend on the domain and on that row alone, bit
+    for bit. They do not depend on other rows or on the library of the table. In strict mode
+    (`skprivate.set_config`) no cell makes `encode` raise an error.
 
-    Text is read without the spaces around it, in cells, levels and missing values alike: raw CSV files
-    write " Private". Case matters, except in booleans.
+    Spaces around text are ignored in cells, levels and missing values: raw CSV files hold " Private". Case
+    matters, except in booleans.
 
     Examples
     --------
@@ -209,20 +209,20 @@ class TableDomain:
         max_levels: int = 100,
         rounded: bool = False,
     ) -> Self:
-        """Return the domain of rows that are public.
+        """Return the domain of public rows.
 
         Parameters
         ----------
         table : as in `encode`
-            Public rows. **Never pass private rows**: the least and the greatest value and every level of the
-            table become public.
+            Public rows. **Never pass private rows**: the smallest and the largest value and every level of
+            the table become public.
         columns : dict, default=None
-            Declarations that stand as they are, by name; the other columns are read.
+            Declarations that are used as they are, by name. The other columns are read.
         missing_values, missing : as of the constructor
-            A column that has missing cells, and for which nothing is declared, follows the rule of columns
-            with declared missing values.
+            A column with missing cells and without a declaration follows the rule for columns with declared
+            missing values.
         max_levels : int, default=100
-            A column of text with more different values is refused.
+            Largest number of different values in a column of text; more raise ValueError.
         rounded : bool, default=False
             Whether bounds are rounded outwards: numbers to multiples of the power of ten that is at most the
             width, dates to whole years.
@@ -230,21 +230,21 @@ class TableDomain:
         Returns
         -------
         domain : TableDomain
-            Columns of numbers, or of text that says numbers, have the bounds of the public rows; dates
-            likewise; categories are taken in their order; text becomes levels in alphabetical order. Text of
-            numbers or dates in another format becomes a column with that format, if all texts have it.
+            Columns of numbers, of text of numbers, and of dates have the bounds of the public rows.
+            Categories keep their order. Other text becomes levels in alphabetical order. Text of numbers or
+            dates in another format becomes a column with that format, if all texts have it.
 
         Warns
         -----
         UserWarning
-            Text is taken as levels, and looks like numbers or dates: in two formats, such as 03/04/2012, or
-            but for words such as "n/a". It shows texts of these public rows.
+            Text is read as levels, but looks like numbers or dates: it fits two formats, such as 03/04/2012,
+            or only words such as "n/a" do not fit. The warning shows texts of these public rows.
 
         Raises
         ------
         TypeError, ValueError
-            No table, or two columns of one name; or a column of which nothing can be said: empty, constant,
-            infinite, of mixed types, or of too many levels. The message names the column.
+            `table` is not a table, or two columns have the same name. Or a column cannot be declared: it is
+            empty, constant, infinite, of mixed types, or has too many levels. The message names the column.
 
         Examples
         --------
@@ -306,35 +306,36 @@ class TableDomain:
         Parameters
         ----------
         table : data frame, Arrow table, dict, array or list
-            A frame of pandas or polars; a table or a record batch of pyarrow; anything with
-            ``__arrow_c_stream__``, where pyarrow is installed; a dict of columns; a structured array; a list
-            of records (dicts), or one record (a dict of values that are not all lists or arrays): their names
+            A frame of pandas or polars; a table or a record batch of pyarrow; an object with
+            ``__arrow_c_stream__``, if pyarrow is installed; a dict of columns; a structured array; a list of
+            records (dicts), or one record (a dict of values that are not all lists or arrays). Their names
             must be those of the domain, in any order. An array or a list of rows has the columns in the
             domain's order.
         strict : bool, default=None
-            Whether strict mode holds; None: as `skprivate.get_config` says.
+            Whether strict mode is on; None: the setting in `skprivate.get_config`.
 
         Returns
         -------
         X : ndarray of float64 of shape (n, d), in C order
-            Finite. Numbers in their unit, also beyond their bounds; stresses by their law; days since the
-            lower bound for dates; 0 and 1 for booleans; one column a level, or the position of ordered
-            levels; indicators.
+            Finite values: numbers in their unit, also beyond their bounds; transformed stresses; days since
+            the lower bound for dates; 0 and 1 for booleans; one column for each level, or the position of
+            ordered levels; indicators.
 
         Raises
         ------
         TypeError
-            No table, or a column of a type that cannot be read: durations, dates where none are declared, or
-            numbers where dates are declared, or levels that no number can match.
+            `table` is not a table, or the type of a column cannot be read: durations, dates without declared
+            dates, or numbers if dates are declared, or levels that no number can match.
         ValueError
-            Other names than the domain's. Outside strict mode also a cell that is no value of its column, and
-            a missing one where ``missing="error"``. The message names the column, and no value.
+            The names are not those of the domain. Outside strict mode also: a cell is not a value of its
+            column, or it is missing and the rule is ``missing="error"``. The message names the column, and
+            shows no value.
 
         Notes
         -----
-        **Privacy.** In strict mode a cell that is no value of its column counts as missing, and infinity as
-        the bound; what is raised depends on names and types of columns alone. A list whose rows are not all
-        of one length, or not all records, is no table in any mode.
+        **Privacy.** In strict mode a cell that is not a value of its column counts as missing, and infinity
+        as the bound. Errors then depend only on names and types of columns. A list whose rows have different
+        lengths, or are not all records, is not a table in any mode.
 
         Examples
         --------
@@ -348,7 +349,7 @@ class TableDomain:
         return self._encode(read_table(table, self.names, strict=strict), None if strict else _check_refused)
 
     def encode_with_nan(self, table: Any) -> FloatArray:
-        """Return a table as numbers, with NaN where a cell would be an error of `encode` outside strict mode.
+        """Return a table as numbers, with NaN for cells that `encode` refuses outside strict mode.
 
         Parameters
         ----------
@@ -357,13 +358,13 @@ class TableDomain:
         Returns
         -------
         X : ndarray of float64 of shape (n, d)
-            As of `encode` in strict mode, but for NaN in all encoded columns of a cell that is no value of
-            its column, or is missing where ``missing="error"``.
+            As from `encode` in strict mode, but with NaN in all encoded columns of a cell that is not a value
+            of its column, or is missing with the rule ``missing="error"``.
 
         Raises
         ------
         TypeError, ValueError
-            As of `encode` in strict mode.
+            As in `encode` in strict mode.
 
         Examples
         --------
@@ -389,7 +390,7 @@ class TableDomain:
     def read_columns(
         self, table: Any, names: Sequence[str] | None = None
     ) -> dict[str, tuple[FloatArray, BoolArray]]:
-        """Return columns as they are read, before missing cells are filled in; no cell is an error.
+        """Return the values of columns before missing cells are filled; no cell raises an error.
 
         Parameters
         ----------
@@ -400,20 +401,20 @@ class TableDomain:
         Returns
         -------
         columns : dict of (values, unusable)
-            Two arrays of shape (n,) a column. Numbers and stresses, also infinite ones; positions of levels
-            from 0; 0 and 1 for booleans; days since the lower bound for dates; NaN where a cell is missing or
-            no value of the column. The second array is True where a cell is there, and no finite value of the
-            column.
+            Two arrays of shape (n,) for each column. The first holds numbers and stresses, also infinite
+            ones; positions of levels from 0; 0 and 1 for booleans; days since the lower bound for dates. It
+            is NaN if a cell is missing or not a value of the column. The second is True if a cell is not
+            missing, but not a finite value of the column.
 
         Raises
         ------
         TypeError, ValueError
-            As of `encode` in strict mode.
+            As in `encode` in strict mode.
 
         Notes
         -----
-        **Privacy.** What is returned of a row depends on the domain and on that row alone, and what is raised
-        on names and types of columns alone.
+        **Privacy.** The values of a row depend on the domain and on that row alone. Errors depend only on
+        names and types of columns.
 
         Examples
         --------
@@ -434,19 +435,19 @@ class TableDomain:
         Parameters
         ----------
         encoded : array-like of shape (n, d)
-            As `encode` returns it.
+            From `encode`.
 
         Returns
         -------
         columns : dict of ndarray of shape (n,)
-            float64 for numbers, datetime64[us] for dates, objects for levels and booleans. NaN, NaT and None
-            stand where an indicator says missing, where a row has no level, and where a boolean is 0.5; a
-            value that was filled in stays.
+            float64 for numbers, datetime64[us] for dates, objects for levels and booleans. A value is NaN,
+            NaT or None if an indicator marks it as missing, if a row has no level, or if a boolean is 0.5. A
+            filled value is returned as it is.
 
         Raises
         ------
         ValueError
-            Not an array of d columns.
+            `encoded` is not an array of d columns.
 
         Examples
         --------
@@ -464,7 +465,7 @@ class TableDomain:
         }
 
     def _in_order(self, raw: RawTable) -> list[Any]:
-        """Return the columns of a table in the domain's order; an error where they are not the domain's."""
+        """Return the columns of a table in the domain's order; ValueError if they are not the domain's."""
         if raw.names is None:
             if len(raw.columns) != len(self.names):
                 raise ValueError(
@@ -497,7 +498,7 @@ class TableDomain:
         Raises
         ------
         ValueError
-            Anything that `to_dict` does not return.
+            The value does not come from `to_dict`.
         """
         try:
             made = cls(kinds.columns_from_dict(state))
@@ -518,8 +519,8 @@ class TableDomain:
         Parameters
         ----------
         source : str, bytes or path-like
-            JSON, or the path of a file that holds it. A str that begins with "{" is JSON; any other str is
-            the name of a file. A byte-order mark is read.
+            JSON, or the path of a file that holds it. A str that begins with "{" is JSON, and any other str
+            the name of a file. A byte-order mark is accepted.
 
         Returns
         -------
@@ -530,7 +531,7 @@ class TableDomain:
         TypeError
             `source` is of another type.
         ValueError
-            Neither JSON nor the name of a file, or no domain; the message repeats no content.
+            It is neither JSON nor the name of a file, or not a domain. The message repeats no content.
         OSError
             The file cannot be read.
         """
@@ -593,17 +594,17 @@ def _read(name: str, reader: Reader, values: Any) -> Reading:
     except ColumnTypeError as error:
         raise TypeError(f"column {name!r}: {error}") from None
     except (TypeError, ValueError, ArithmeticError):
-        # Of another library, whose message may show a value.
+        # The message of another library may show a value.
         raise ValueError(f"column {name!r} cannot be read.") from None
 
 
 def _mark_refused(name: str, column: kinds.Column, reading: Reading, block: FloatArray) -> None:
-    """Write NaN where a cell is no value; infinity is the bound on its side."""
+    """Write NaN for cells that are not values; infinity is the bound on its side."""
     block[np.isnan(reading.values) & (reading.unusable | (column.missing == "error"))] = np.nan
 
 
 def _check_refused(name: str, column: kinds.Column, reading: Reading, block: FloatArray) -> None:
-    """Refuse cells that are no values."""
+    """Refuse cells that are not values of the column."""
     if reading.unusable.any():
         raise ValueError(refusal(name, column))
     if column.missing == "error" and np.isnan(reading.values).any():
@@ -637,24 +638,24 @@ def decode_column(column: kinds.Column, encoded: FloatArray) -> NDArray[Any]:
     ----------
     column : Column
     encoded : ndarray of shape (n, width)
-        As `TableDomain.encode` writes it, the indicator last where there is one.
+        From `TableDomain.encode`, with the indicator last if there is one.
 
     Returns
     -------
     values : ndarray of shape (n,)
-        float64, datetime64[us] or objects; NaN, NaT or None where the value is missing.
+        float64, datetime64[us] or objects; NaN, NaT or None if the value is missing.
     """
     absent: BoolArray = np.logical_not(np.isfinite(encoded).all(axis=1))
     if column.missing == "indicator":
         absent = absent | (encoded[:, -1] > 0.5)
-    # What cannot be a value is missing; here it only must not fail.
+    # Impossible values are missing; here they only must not raise an error.
     usable = np.where(np.isfinite(encoded), encoded, 0.0)
     if isinstance(column, kinds.CategoricalColumn):
         return _levels(column, usable, absent)
     if isinstance(column, kinds.BooleanColumn):
         return _objects((False, True), (usable[:, 0] > 0.5).astype(np.intp), absent | (usable[:, 0] == 0.5))
     if isinstance(column, kinds.DateColumn):
-        # Ten thousand years: far from the ends of 64 bits.
+        # Ten thousand years, far from the limits of 64 bits.
         days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
         instants = np.rint(days * DAY).astype(np.int64) + column.start
         return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text of numbers, booleans and dates, read alike in declarations and in cells; checks of declarations."""
+"""Text of numbers, booleans and dates, with one rule for declarations and cells; checks of declarations."""
 
 import math
 import re
@@ -22,18 +22,18 @@ Marker = str | int | float
 DAY = 86_400_000_000.0
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)
-# The years that Python's dates have; units finer than a microsecond hold none beyond them.
+# Range of years of Python's dates; units finer than a microsecond do not go beyond it.
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")
 _FINE_UNITS = ("ns", "ps", "fs", "as")
 _TEXTS_OF_BOOLEANS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0}
-# Beyond it a float, by which levels are compared, does not tell whole numbers apart.
+# Above it floats, by which levels are compared, do not distinguish whole numbers.
 _LARGEST_LEVEL = 2**53
 
 
 def number_of_text(text: str) -> float | None:
-    """Return the number that a text says, NaN included; None where it says none."""
+    """Return the number in a text, which may be NaN; None if there is none."""
     try:
-        # Adding 0 turns -0.0, which has other bits, into 0.0.
+        # Adding 0 turns -0.0, which has different bits, into 0.0.
         return float(text) + 0.0
     except ValueError:
         return None
@@ -41,14 +41,14 @@ def number_of_text(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """How numbers are written: the sign before decimals, that between groups of three digits, and a unit."""
+    """Format of numbers: the sign before decimals, the sign between groups of three digits, and a unit."""
 
     decimal: str = "."
     thousands: str | None = None
     unit: str | None = None
 
     def read(self, text: str) -> float | None:
-        """Return the number that a text says, NaN included; None where it says none in this style."""
+        """Return the number in a text, which may be NaN; None if there is none in this style."""
         if self.unit is not None:
             text = text.strip().removeprefix(self.unit).removesuffix(self.unit).strip()
         whole, sign, rest = text.partition(self.decimal)
@@ -62,7 +62,7 @@ class NumberStyle:
 
 
 def text_of_number(number: float) -> str:
-    """Return the shortest text of a number, without a point where the number is whole.
+    """Return the shortest text of a number, without a point if the number is whole.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def text_of_number(number: float) -> str:
     >>> text_of_number(12.0), text_of_number(0.5)
     ('12', '0.5')
     """
-    # Beyond 2^53 a float does not tell a whole number from the next one.
+    # Above 2^53 floats do not distinguish a whole number from the next one.
     return str(int(number)) if abs(number) <= 2**53 and number == int(number) else repr(float(number))
 
 
@@ -89,7 +89,7 @@ def instant_of_text(text: str, form: str | None = None) -> int | None:
 
 
 def instant_of_date(value: date) -> int:
-    """Return microseconds since 1970 of a date or a time; one without a zone counts as one of UTC."""
+    """Return microseconds since 1970 of a date or a time; without a zone it is read as UTC."""
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     elif value.tzinfo is not None:
@@ -98,10 +98,10 @@ def instant_of_date(value: date) -> int:
 
 
 def instants_of_array(values: NDArray[Any]) -> tuple[IntArray, BoolArray]:
-    """Return microseconds since 1970 of an array of datetime64, and where there is none.
+    """Return microseconds since 1970 of an array of datetime64, and which values are missing.
 
-    What is finer than a microsecond is cut off, and years that Python's dates do not have are put at the
-    first or the last of them: casting them would wrap around.
+    Fractions of a microsecond are cut off. Years outside the range of Python's dates are replaced by the
+    first or the last one, because casting them would wrap around.
     """
     absent = np.isnat(values)
     unit = np.datetime_data(values.dtype)[0]
@@ -112,7 +112,7 @@ def instants_of_array(values: NDArray[Any]) -> tuple[IntArray, BoolArray]:
 
 
 def text_of_instant(instant: int) -> str:
-    """Return the ISO text of an instant: the day alone where it is midnight."""
+    """Return the ISO text of an instant: only the day at midnight."""
     value = _EPOCH + instant * _MICROSECOND
     return value.date().isoformat() if value == datetime(*value.timetuple()[:3]) else value.isoformat()
 
@@ -131,14 +131,14 @@ def check_levels(levels: Any) -> tuple[Level, ...]:
         elif not math.isfinite(level) or abs(level) > _LARGEST_LEVEL:
             raise ValueError("levels that are numbers must be finite and at most 2^53.")
     if "" in found:
-        raise ValueError("a level is empty text, which stands for a missing value.")
+        raise ValueError("a level is empty text, which means a missing value.")
     if len(set(found)) < len(found):
         raise ValueError("a level is given twice.")
     return found
 
 
 def check_markers(markers: Iterable[Any]) -> tuple[Marker, ...]:
-    """Return the values that stand for a missing one, without those that always do."""
+    """Return the values that mean a missing one, without those that always do."""
     found: dict[Marker, None] = {}
     for marker in map(plain_level, markers):
         # pandas' NA cannot be compared.
@@ -155,7 +155,7 @@ def check_markers(markers: Iterable[Any]) -> tuple[Marker, ...]:
 
 
 def plain_level(value: Any) -> Any:
-    """Return a level or a marker as Python has it; text without the spaces around it."""
+    """Return a level or a marker as a Python object; text without the spaces around it."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)  # 1 and 1.0 are one level, and have one text
@@ -163,7 +163,7 @@ def plain_level(value: Any) -> Any:
 
 
 def text_of_level(value: Level) -> str:
-    """Return the text of a level, or of a value that stands for a missing one."""
+    """Return the text of a level, or of a value that means a missing one."""
     return str(value) if isinstance(value, str | bool) else text_of_number(value)
 
 
@@ -202,12 +202,12 @@ def check_date(value: Any, name: str) -> int:
 
 
 def check_style(decimal: Any, thousands: Any, unit: Any) -> None:
-    """Refuse signs that cannot be told from each other, or from a number."""
+    """Refuse signs that cannot be distinguished from each other, or from a number."""
     for name, sign in (("decimal", decimal), ("thousands", thousands)):
         if not isinstance(sign, str) and not (sign is None and name == "thousands"):
-            raise TypeError(f"{name} must be one sign, such as ','.")
+            raise TypeError(f"{name} must be a single sign, such as ','.")
         if sign is not None and (len(sign) != 1 or sign.isalnum() or sign in "+-_"):
-            raise ValueError(f"{name} must be one sign, such as ','.")
+            raise ValueError(f"{name} must be a single sign, such as ','.")
     if decimal == thousands:
         raise ValueError("decimal and thousands must be different.")
     if unit is not None and not isinstance(unit, str):
@@ -215,11 +215,11 @@ def check_style(decimal: Any, thousands: Any, unit: Any) -> None:
     if unit is not None:
         check_characters(unit, "unit")
         if not unit.strip() or unit != unit.strip() or number_of_text(unit) is not None:
-            raise ValueError("unit must be text that is no number, without spaces around it.")
+            raise ValueError("unit must be text that is not a number, without spaces around it.")
 
 
 def check_format(form: Any) -> None:
-    """Refuse a format of dates that depends on a language, or does not say year, month and day."""
+    """Refuse a format of dates that depends on a language, or lacks year, month or day."""
     if form is None:
         return
     if not isinstance(form, str):
@@ -229,7 +229,7 @@ def check_format(form: Any) -> None:
         raise ValueError("format may hold %Y, %y, %m, %d, %H, %M, %S and %f, and no other field.")
     probe = datetime(2001, 12, 31)
     if instant_of_text(probe.strftime(form), form) != instant_of_date(probe):
-        raise ValueError("format must say the year, the month and the day once, such as '%d/%m/%Y'.")
+        raise ValueError("format must contain the year, the month and the day once, such as '%d/%m/%Y'.")
 
 
 def check_order(lower: Any, upper: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Around a fit: a paid evaluation, a private description of a table, and a plan before anything is spent."""
+"""Around a fit: private evaluation, private description of a table, and plans before budget is spent."""
 
 from ..utils import lazy_exports
 

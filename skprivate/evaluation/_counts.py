@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Release of tables of counts, in each of which a row is counted once: plan, charge, noise."""
+"""Release of tables of counts that count a row once each: plan, charge, noise."""
 
 import hashlib
 import math
@@ -46,10 +46,10 @@ class CountsNoise:
     Attributes
     ----------
     weights : tuple of int
-        For every table, by how much a row counts in it, in steps of ``2**-DIGITS``; a row is in one cell of
+        For every table, by how much a row counts in it, in steps of ``2**-DIGITS``. A row is in one cell of
         each. A table that is one level of several has a smaller weight, and so more noise for a row.
     rows_per_unit : int
-        Rows of one person that count; 1 where the unit is the row.
+        Rows of one person that count; 1 if the unit is the row.
     relation : {"replace-one", "add-remove"}
     mechanism : DiscreteLaplaceMechanism or DiscreteGaussianMechanism
         Noise of a count times its weight, in steps.
@@ -59,10 +59,11 @@ class CountsNoise:
     Notes
     -----
     **Privacy.** Replacing a row takes 1 from one cell of a table and adds 1 to another, or changes nothing:
-    at most 2 in L1 and 2 in squared L2 a table; adding or removing it changes one cell by 1. When up to k
-    rows of a person go and up to k come, a table changes by at most 2 k in L1 and, where all of them sit in
-    one cell before and in one after, by 2 k^2 in squared L2; when they only go, by k and k^2. A weight of w
-    multiplies these figures by w and by w^2, and those of the tables add up.
+    at most 2 in L1 and 2 in squared L2 per table. Adding or removing it changes one cell by 1. If up to k
+    rows of a person are replaced by up to k others, a table changes by at most 2 k in L1. In squared L2 it
+    changes by at most 2 k^2, which is reached if all are in one cell before and in one after. If they are
+    only removed, the figures are k and k^2. A weight of w multiplies these figures by w and by w^2, and those
+    of the tables add up.
     """
 
     weights: tuple[int, ...]
@@ -88,7 +89,7 @@ class CountsNoise:
         return [self.std * 2**DIGITS / weight for weight in self.weights]
 
     def draw(self, shape: tuple[int, ...], random_state: Any) -> FloatArray:
-        """Draw noise of counts, in rows: for intervals that replay it, and not for a release."""
+        """Draw noise of counts, in rows. It is for intervals that replay it, not for a release."""
         return self.mechanism.randomize(np.zeros(shape, dtype=np.int64), random_state) / 2.0**DIGITS
 
     def randomize(self, counts: IntArray, entropy: Any, weights: Any = 2**DIGITS) -> FloatArray:
@@ -119,9 +120,9 @@ class CountsNoise:
 
 
 def level_shares(n_levels: int) -> list[Fraction]:
-    """Return the shares of the levels of a table in its budget: a double one for the first.
+    """Return the shares of the levels of a table in its budget: the first has twice that of the others.
 
-    The noise of the first level decides that of means; quantiles want equal shares, and lose little.
+    The noise of means depends on the first level. Quantiles would be best with equal shares, and lose little.
     """
     parts = [2, *[1] * (n_levels - 1)]
     return [Fraction(part, sum(parts)) for part in parts]
@@ -135,15 +136,15 @@ def plan_noise(
     relation: CentralRelation = "replace-one",
     rows_per_unit: int = 1,
 ) -> CountsNoise:
-    """Return the noise of some tables: of "auto", that of the smaller variance.
+    """Return the noise of some tables; "auto" takes the one with the smaller variance.
 
-    All tables have equal shares of the budget. Of a sequence every entry is a table's number of levels, each
-    of which is released as a table of its own with a part of that share.
+    All tables have equal shares of the budget. An entry of a sequence is the number of levels of a table.
+    Each level is released as a table of its own, with a part of that share.
 
     Raises
     ------
     ValueError
-        A delta that does not fit the mechanism, or a budget that no noise is fine or wide enough for.
+        The delta does not fit the mechanism, or no noise is fine or wide enough for the budget.
     """
     request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
     resolve_mechanism(mechanism, probability)
@@ -175,8 +176,7 @@ class NoisyTables:
     tables : list of ndarray of float64 of shape (n_cells,)
         Noisy counts, in rows; they may be negative.
     n_rows : int or None
-        The number of rows that were counted (of groups, at most ``max_rows_per_group`` of each); None where
-        it is not public (relation "add-remove", or groups).
+        The number of rows that were counted; None if it is not public (relation "add-remove", or groups).
     noise : CountsNoise
     spent : PrivacySpent
     """
@@ -204,23 +204,23 @@ def release_counts(
     Parameters
     ----------
     codes : sequence of ndarray of int of shape (n_rows,)
-        For every table the cell of every row, 0 to size - 1, by that row alone.
+        For every table, the cell of every row, from 0 to size - 1. It depends on that row alone.
     sizes : sequence of int
         Numbers of cells.
     noise : CountsNoise
-        From `plan_noise`, for ``len(codes)`` tables, levels counted.
+        From `plan_noise`, for ``len(codes)`` tables. A level counts as a table.
     name : str
-        The function that the ledger names.
+        The name of the function in the ledger.
     what : str
-        The counts, as the statement names them.
+        The name of the counts in the statement.
     units : RowUnits, default=None
-        Persons of the rows, from `number_units`; at most ``noise.rows_per_unit`` rows of each count, drawn
-        at random. None: the unit is the row.
+        Persons of the rows, from `number_units`. At most ``noise.rows_per_unit`` rows of each are counted,
+        drawn at random. None: the unit is the row.
     ledger : PrivacyLedger, default=None
         Charged before the noise is drawn.
     random_state : None, int, RandomState or Generator
     **more
-        Of `PrivacySpent`: ``public_inputs``, ``unprotected``.
+        Fields of `PrivacySpent`: ``public_inputs``, ``unprotected``.
 
     Returns
     -------
@@ -229,12 +229,12 @@ def release_counts(
     Raises
     ------
     BudgetExceededError, LedgerError
-        The ledger refused: nothing was drawn.
+        The ledger refuses the charge. Nothing was drawn.
 
     Warns
     -----
     UserWarning
-        Delta is not below 1 / n, and n is public; before the charge.
+        Delta is not below 1 / n, and n is public. It comes before the charge.
     """
     if not len(codes) == len(sizes) == len(noise.weights):
         raise RuntimeError("the noise was planned for another number of tables.")
@@ -282,7 +282,7 @@ def release_sums(
     checkpoint: str | os.PathLike[str] | None,
     **more: Any,
 ) -> NoisyTables:
-    """Do what `release_counts` does, with counts of tables elsewhere: they are read after the charge.
+    """Charge for and release counts as `release_counts` does, of tables that are read after the charge.
 
     Parameters
     ----------
@@ -293,9 +293,9 @@ def release_sums(
         From `plan_noise`, for the tables of the plan.
     entropy : Entropy
     name, what, ledger, **more
-        As of `release_counts`.
+        As in `release_counts`.
     checkpoint : path-like or None
-        File by which a release that was stopped goes on for one charge.
+        File from which a stopped release continues without a second charge.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of studies before anything is spent: expected scores, or half-widths of intervals of life data."""
+"""Plans of studies before budget is spent: expected scores, or half-widths of intervals of life data."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ from ._planning.lifetimes import (
 )
 from ._planning.scores import BudgetSplit, Shift, StudyPlan, band_of, plan_score, recommend, split_budget
 
-# Fewer rows cannot be split into folds that tell anything.
+# Fewer rows cannot be split into useful folds.
 _FEWEST_OF_CLASS, _FEWEST_ROWS = 3, 20
 _CONSTRAINTS: dict[str, list[Any]] = {
     "n": [Interval(Integral, _FEWEST_ROWS, None, closed="left")],
@@ -48,23 +48,22 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "param_name": [str, None],
 }
 _PURE = (
-    ". With delta=0 the epsilons of all releases add up: plan with delta=1e-6 too, unless the guarantee must "
-    "be pure"
+    ". With delta=0 the epsilons of all releases add up. Plan with delta=1e-6 as well, unless delta must be 0"
 )
 _OF_PUBLIC = (
-    "Private rows may differ from the public ones: in what they hold, and in how the target depends on it. "
-    "The plan takes both for samples of one population.",
-    "Patterns finer than {m} public rows show: their gain is extended from the learning curve between "
-    "half and all of them, no farther than the band says.",
+    "Private rows may differ from the public ones, in their values and in how the target depends on them. "
+    "The plan assumes that both are samples of one population.",
+    "Patterns that are too fine for {m} public rows. Their gain is extrapolated from the learning curve "
+    "between half and all of the rows, and only as far as the band shows.",
     "Values and levels that no public row has.",
 )
 _OF_SIMULATION = (
-    "The simulation is taken at its word: the plan is as good as what it says of rows and targets. The band "
-    "counts noise and the drawing of rows, and not an error of the simulation.",
+    "Errors of the simulation. The plan assumes that its rows and targets are like the private ones. The "
+    "band counts noise and the drawing of rows, but no error of the simulation.",
 )
 _OF_ALL = (
-    "Choices that are made after private rows were seen, mistakes in data, and what a model of another kind "
-    "would do.",
+    "Choices that are made after private rows were seen, mistakes in data, and scores of other kinds of "
+    "models.",
 )
 
 
@@ -85,45 +84,46 @@ def plan_study(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> StudyPlan:
-    """Plan a private fit before anything is spent: expected score by epsilon, with a band, and a verdict.
+    """Plan a private fit before budget is spent: expected scores by epsilon with bands, and a decision.
 
     Parameters
     ----------
     estimator : estimator
-        Private and unfitted, or a pipeline that ends in one. Copies are fitted; it is not changed, and its
-        ledger is not charged.
+        A private, unfitted estimator, or a pipeline that ends in one. Copies are fitted. The estimator is not
+        changed, and its ledger is not charged.
     domain : TableDomain, (lower, upper), dict or None
-        What is publicly known of the columns. An estimator that takes it as ``domain``, ``bounds`` or
-        ``bounds_X`` and has none gets it; steps of a pipeline do not. None: the estimator says it all.
+        The public declaration of the columns. It is set as ``domain``, ``bounds`` or ``bounds_X`` of an
+        estimator that has none, but not of steps of a pipeline. None: the estimator declares everything.
     n : int
-        Private rows that are planned for, at least 20.
+        Planned number of private rows, at least 20.
     epsilons : sequence of float or Fraction
-        Different ones, finite, > 0.
+        Different epsilons, finite, > 0.
     public : (X, y), default=None
-        Public rows, at least 30: an array or a data frame, and labels (at least two classes, each of at least
-        3 rows) or numbers of shape (m,). A label that the estimator does not declare is an error. **Never
-        pass private rows.**
+        At least 30 public rows. X is an array or a data frame. y has the shape (m,) and holds numbers, or
+        labels (at least two classes, each of at least 3 rows). A label that the estimator does not declare is
+        an error. **Never pass private rows.**
     simulate : callable, default=None
-        ``simulate(n, rng)`` returns a pair (X, y) of n rows. With it the fits are on such rows, and public
-        rows serve to say what they alone give. It must be given where ``public`` is not.
+        ``simulate(n, rng)`` returns a pair (X, y) of n rows. If it is given, the fits use such rows, and
+        public rows only show the score of a model without private rows. Required without ``public``.
     target : array-like of labels, (lower, upper), or None, default=None
-        Classes, or bounds of the numbers: what an estimator without ``classes`` or ``bounds_y`` gets.
+        Classes, or bounds of the numbers, for an estimator without ``classes`` or ``bounds_y``.
     scoring : str, callable or None, default=None
-        As scikit-learn has it, greater is better: "roc_auc", "accuracy", "neg_log_loss", "r2",
-        "neg_mean_absolute_error". None: "roc_auc" for two classes, "roc_auc_ovr" for more, "r2".
+        A score of scikit-learn, greater is better: "roc_auc", "accuracy", "neg_log_loss", "r2",
+        "neg_mean_absolute_error". None: "roc_auc" for two classes, "roc_auc_ovr" for more, "r2" for numbers.
     public_in_fit : bool, default=False
-        Whether the study's fit will get the public rows too, by ``is_public``. Fits then get as many
-        simulated ones.
+        Whether the study's fit will use the public rows too, by ``is_public``. Planned fits then get as many
+        simulated public rows.
     total_epsilon : float or Fraction, default=None
-        What the study may spend in all, for the suggested split; None: the greatest of `epsilons`.
+        Total budget of the study, for the suggested split; None: the greatest of `epsilons`.
     param_name : str, default=None
-        Parameter that takes the epsilon; None: ``epsilon`` of the estimator, or of the one step that has it.
+        Name of the parameter for the epsilon; None: ``epsilon`` of the estimator, or of the one step that has
+        it.
     n_repeats : int, default=8
         Fits at each epsilon, at least 4, each in a world of its own.
     n_jobs : int, default=None
-        Repeats at a time, as joblib has it.
+        Number of parallel repeats, as in joblib.
     random_state : int, RandomState instance or None, default=None
-        Of rows that are drawn and of the noise in these fits. None of it touches private rows: it is public.
+        Seed of the drawn rows and of the noise in these fits. It is public, since no private row is used.
 
     Returns
     -------
@@ -132,39 +132,46 @@ def plan_study(
     Raises
     ------
     TypeError, ValueError
-        Neither public rows nor a simulation; too few of them, or of one class; a simulation that returns
-        something else than n rows and n targets; no parameter for the epsilon; a parameter out of its range.
+        There are neither public rows nor a simulation; there are too few rows, or only one class; the
+        simulation does not return n rows and n targets; no parameter takes the epsilon; or a parameter is out
+        of its range.
     Exception
-        What a fit raised.
+        An error of a fit.
 
     See Also
     --------
-    StudyPlan : What is returned.
+    StudyPlan : The result.
 
     Notes
     -----
-    **Privacy.** No private row is read, and nothing is charged: ledgers are taken out of the copies. What is
-    given as ``public`` must be public.
+    **Privacy.** No private row is read, and nothing is charged: the copies have no ledger. All that is passed
+    as ``public`` must be public.
 
-    From m public rows: models (linear, linear in ranks, boosting) are cross-validated on them. The strength
-    of the signal is the AUC, or R2, of the best one, plus what its learning curve from m/2 to 9m/10 rows
-    gains until n if the rest falls as 1/m. Its standard error is that of a bootstrap of the cross-validated
-    rows, and reaches down to no further gain and up to one that falls as m^(-1/2). Each repeat draws n rows:
-    public rows with replacement, whose numbers move in their ranks by a bandwidth of 0.9 m^(-1/5), so that a
-    fit meets no row twice; labels are drawn from a model that predicts the public rows as well as the best
-    one, its log-odds stretched to a strength some standard errors from the expected one. The estimator is
-    fitted to these rows and scored on 10,000 others of the same world, so that no row is both fitted and
-    scored. A world may suit the estimator better than the public rows do: with hardly any noise it is also
-    cross-validated on these, and fitted to as many rows of each world; the difference shifts all scores, and
-    half of it counts as an error (there is no shift where so few rows teach it nothing). So it is with the
-    models of public rows alone. Scores are a line in the standard errors; the band adds its slope and what is
-    left, noise and rows, for nine studies of ten if the assumptions hold. Of a simulation, what is left is
-    all there is.
+    *Strength of the signal.* Models (linear, linear in ranks, boosting) are cross-validated on the m public
+    rows. The strength is the AUC, or R2, of the best one, plus an expected gain. The gain extrapolates its
+    learning curve from m/2 and 9m/10 rows to n, if the rest falls as 1/m. The standard error is that of a
+    bootstrap of the cross-validated rows. It includes no further gain below, and a gain that falls as
+    m^(-1/2) above.
+
+    *Worlds.* Each repeat draws n public rows with replacement. Their numbers move in their ranks by a
+    bandwidth of 0.9 m^(-1/5), so that no row occurs twice in a fit. Labels are drawn from a model that
+    predicts the public rows as well as the best one. Its log-odds are stretched to a strength that is some
+    standard errors from the expected one. The estimator is fitted to these rows and scored on 10,000 others
+    of the same world, so that no row is both fitted and scored.
+
+    *Shift.* A world may suit the estimator better than the public rows do. So the estimator is also
+    cross-validated on the public rows with hardly any noise, and fitted to as many rows of each world. The
+    difference shifts all scores, and half of it counts as an error. There is no shift if the estimator learns
+    nothing from so few rows. Models of the public rows alone are shifted in the same way.
+
+    *Bands.* Scores are fitted by a line in the standard errors. The band adds its slope and the remaining
+    variation by noise and rows. It holds for nine studies of ten if the assumptions hold. With a simulation,
+    only the remaining variation counts.
 
     References
     ----------
     J. A. Hanley and B. J. McNeil, "The meaning and use of the area under a receiver operating characteristic
-    (ROC) curve", Radiology 143, 1982: the variance of an AUC in the suggested split.
+    (ROC) curve", Radiology 143, 1982. It gives the variance of an AUC in the suggested split.
 
     Examples
     --------
@@ -203,8 +210,7 @@ def plan_study(
         drawn, deviations = _worlds_of(known, n, n_repeats, rng)
         sample = known.y
     else:
-        raise ValueError("give public rows, public=(X, y), or a simulation, simulate=...: there is no plan "
-                         "from nothing.")  # fmt: skip
+        raise ValueError("a plan needs public rows, public=(X, y), or a simulation, simulate=...")
     if scoring is None:
         scoring = "r2" if not labels else "roc_auc" if len(np.unique(sample)) <= 2 else "roc_auc_ovr"
     scorer = check_scoring(template, scoring)
@@ -280,14 +286,14 @@ def _read_public(
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST_OF_CLASS:
         raise ValueError(
-            f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing "
-            "can be planned of a class that they do not show."
+            f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows. A class "
+            "that they do not hold cannot be planned."
         )
     return populations.PublicRows(populations.PublicTable(X, domain), y, codes, classes)
 
 
 def _read_labels(given: Any, template: Any) -> NDArray[Any]:
-    """Return public labels as the estimator declares them, or without white space where it does not."""
+    """Return public labels as the estimator declares them, or without white space if it declares none."""
     declared = getattr(last_step(template), "classes", None)
     if declared is None:
         return plain_labels(given)
@@ -315,7 +321,7 @@ def _worlds_of(
 
 
 def _limits_of(scoring: Any) -> tuple[float, float]:
-    """Return the values that a score can take, as far as its name says."""
+    """Return the range of a score, as far as its name determines it."""
     if scoring == "accuracy" or (isinstance(scoring, str) and scoring.startswith("roc_auc")):
         return 0.0, 1.0
     return -np.inf, 1.0 if scoring == "r2" else np.inf
@@ -324,7 +330,7 @@ def _limits_of(scoring: Any) -> tuple[float, float]:
 def _split(
     score: float, name: str, total: float | Fraction, n: int, sample: NDArray[Any], n_columns: int
 ) -> BudgetSplit | None:
-    """Return the suggested split, for scores whose interval is known: AUC and accuracy."""
+    """Return the suggested split for AUC and accuracy, whose intervals are known; None for other scores."""
     if name not in ("roc_auc", "roc_auc_ovr", "accuracy"):
         return None
     counts = np.unique(sample, return_counts=True)[1]
@@ -344,7 +350,7 @@ def _unknowns(known: populations.PublicRows | None, simulated: bool) -> tuple[st
 
 # Life data: half-widths of intervals, and rows needed.
 
-# Numbers of rows that are tried for a wanted half-width: from 100 on, 24 in a decade, in steps of a tenth.
+# Numbers of rows that are tried for a wanted half-width: from 100, 24 in a decade, in steps of a tenth.
 _LEAST_TRIED, _IN_A_DECADE = 100, 24
 _LIFE_CONSTRAINTS: dict[str, list[Any]] = {
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
@@ -358,15 +364,15 @@ _LIFE_CONSTRAINTS: dict[str, list[Any]] = {
     "stated": [StatedLifetimes, None],
 }
 _UNKNOWN_OF_LIVES = {
-    "stated": "The stated model is taken at its word: other slopes, another scale or another share of "
-    "censored units have other half-widths.",
-    "simulate": "The simulation is taken at its word.",
-    "public": "Private rows may differ from the public ones: in what they hold, and in how the lifetime "
-    "depends on it.",
+    "stated": "Errors of the stated model. With other slopes, another scale or another share of censored "
+    "units, half-widths are different.",
+    "simulate": "Errors of the simulation.",
+    "public": "Private rows may differ from the public ones, in their values and in how the lifetime "
+    "depends on them.",
 }
 _OF_ALL_LIVES = (
-    "Whether the distribution and the stress laws are right; at rows beyond those of the test, everything "
-    "rests on them.",
+    "Whether the distribution and the stress laws are right. Everything depends on them at rows beyond those "
+    "of the test.",
     "Choices that are made after private rows were seen, and mistakes in data.",
 )
 
@@ -389,45 +395,46 @@ def plan_life_study(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> LifeStudyPlan:
-    """Plan a private study of life data before anything is spent: how wide its intervals will be.
+    """Plan a private study of life data before budget is spent: the half-widths of its intervals.
 
     Parameters
     ----------
     estimator : DPLogLocationScaleRegressor or a preset of it
-        Unfitted, with declared bounds. Copies are fitted; it is not changed, and its ledger is not charged.
+        An unfitted estimator with declared bounds. Copies are fitted. It is not changed, and its ledger is
+        not charged.
     n : int or sequence of int
-        Private rows that are planned for, at least 20.
+        Planned number of private rows, at least 20.
     epsilons : sequence of float or Fraction
-        Different ones, finite, > 0.
+        Different epsilons, finite, > 0.
     X_at : array-like or data frame of shape (m, n_features), or None
-        Rows at which the quantile is wanted, as `predict` takes them: the use level, say. None: the study is
-        of one population, without columns, as ``fit(None, y)`` fits it.
+        Rows at which the quantile is wanted, as `predict` takes them, such as the use level. None: the study
+        is of one population, without columns, as ``fit(None, y)`` fits it.
     stated : StatedLifetimes, default=None
-        The model that lifetimes are expected to follow. One of `stated`, `public` and `simulate` is given.
+        The expected model of lifetimes. Exactly one of `stated`, `public` and `simulate` must be given.
     public : (X, y), default=None
-        Public rows, at least 30; y are numbers, or events and times. Trials are of such rows, drawn with
-        replacement, whose lifetimes follow the model that the estimator finds in the public rows with hardly
-        any noise, watched as long as theirs were. **Never pass private rows.**
+        At least 30 public rows; y holds numbers, or events and times. Trials draw such rows with replacement.
+        Their lifetimes follow the model that the estimator finds in the public rows with hardly any noise.
+        They are observed as long as the public ones were. **Never pass private rows.**
     simulate : callable, default=None
         ``simulate(n, rng)`` returns a pair (X, y) of n rows.
     quantile : float, default=0.1
-        Which quantile of the lifetime; 0.1 is the B10 life.
+        The quantile of the lifetime, in (0, 1); 0.1 is the B10 life.
     variants : dict of str to dict, default=None
-        Fits to compare, by a name: parameters of the estimator, such as ``{"norm": {"x_norm": 2.0}}``. None:
-        Laplace noise with a delta of 0, and, where the estimator's delta is above 0, Gaussian noise with it.
+        Fits to compare: a name, and parameters of the estimator, such as ``{"norm": {"x_norm": 2.0}}``. None:
+        Laplace noise with a delta of 0, and Gaussian noise if the estimator's delta is above 0.
     half_width : float, default=None
-        Wanted half-width of the quantile's 90 % interval, at the row of `X_at` where it is widest; of times
-        relative, see `PlannedHalfWidths`. None: rows that are needed are not looked for.
+        Wanted half-width of the quantile's 90 % interval, at the row of `X_at` where it is widest. For times
+        it is relative, see `PlannedHalfWidths`. None: the rows that are needed are not computed.
     assurance : float, default=0.8
-        Share of the trials whose interval must be so narrow.
+        Share of the trials whose interval must be so narrow, in (0, 1).
     max_rows : int, default=1_000_000
-        The most rows to try for it.
+        The largest number of rows to try for it, at least 100.
     n_repeats : int, default=16
         Trials at each number of rows.
     n_jobs : int, default=None
-        Trials at a time, as joblib has it.
+        Number of parallel trials, as in joblib.
     random_state : int, RandomState instance or None, default=None
-        Of rows that are drawn and of the noise in these fits. None of it touches private rows: it is public.
+        Seed of the drawn rows and of the noise in these fits. It is public, since no private row is used.
 
     Returns
     -------
@@ -436,27 +443,27 @@ def plan_life_study(
     Raises
     ------
     TypeError, ValueError
-        No life-data regressor, or one without declared bounds; none or several of `stated`, `public` and
-        `simulate`; too few public rows; a simulation that returns something else than n rows and n targets; a
-        parameter out of its range.
+        The estimator is no life-data regressor, or does not declare its bounds; none or several of `stated`,
+        `public` and `simulate` are given; there are too few public rows; the simulation does not return n
+        rows and n targets; or a parameter is out of its range.
     Exception
-        What a fit raised.
+        An error of a fit.
 
     See Also
     --------
     plan_study : Plans expected scores of any private estimator.
-    LifeStudyPlan : What is returned.
+    LifeStudyPlan : The result.
 
     Notes
     -----
-    **Privacy.** No private row is read, and nothing is charged: ledgers are taken out of the copies. What is
-    given as ``public`` or ``stated`` must be public.
+    **Privacy.** No private row is read, and nothing is charged: the copies have no ledger. All that is passed
+    as ``public`` or ``stated`` must be public.
 
-    A trial draws n rows, fits the private estimator to them with noise as that of the study, and reads the 90
-    % intervals that the study would print. Half-widths are medians over trials, of which those with a
-    quantile that is not "known" (``quantile_state``) count as infinitely wide. Where the noise is large,
-    half-widths vary from fit to fit; ``range`` tells how much, and `assurance` asks for more rows. The rows
-    needed are found by bisection over numbers that are about a tenth apart; the one that is returned was
+    A trial draws n rows and fits the private estimator to them with the noise of the study. Its 90 %
+    intervals are those that the study would print. Half-widths are medians over trials. A trial with a
+    quantile that is not "known" (``quantile_state``) counts as infinitely wide. If the noise is large, half-
+    widths vary from fit to fit. ``range`` shows by how much, and `assurance` requires more rows. The rows
+    needed are found by bisection over numbers that are about a tenth apart. The number that is returned was
     tried itself.
 
     Examples
@@ -512,7 +519,7 @@ def plan_life_study(
 
 
 def _prepare_life_model(estimator: Any, columns: bool) -> Any:
-    """Return a clone without a ledger; an error where it is not one that can be planned for."""
+    """Return a clone without a ledger; refuse an estimator that cannot be planned."""
     if not all(
         hasattr(estimator, name) for name in ("predict_quantile", "acceleration_factor", "planned_cost")
     ):
@@ -530,14 +537,14 @@ def _variants_of(template: Any, variants: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(variants, Mapping) or not all(isinstance(one, Mapping) for one in variants.values()):
         raise TypeError("variants must be a dict: name -> dict of parameters.")
     if not variants:
-        raise ValueError("variants must hold at least one.")
+        raise ValueError("variants must hold at least one variant.")
     if any({"epsilon", "ledger", "random_state"} & set(one) for one in variants.values()):
         raise ValueError("variants must not set epsilon, ledger or random_state.")
     return {str(name): dict(parameters) for name, parameters in variants.items()}
 
 
 def _widths(name: str, epsilon: float | Fraction, n: int, widths: list[FitWidths]) -> PlannedHalfWidths:
-    # Quantiles that are values of trials: some may be infinite.
+    # Quantiles without interpolation, since values may be infinite.
     low, high = np.quantile(widest_of(widths), [0.1, 0.9], method="inverted_cdf").tolist()
     return PlannedHalfWidths(
         variant=name,
@@ -553,7 +560,7 @@ def _widths(name: str, epsilon: float | Fraction, n: int, widths: list[FitWidths
 
 
 def _find_rows(cell: Cell, trials: Trials, half_width: float, assurance: float, max_rows: int) -> RowsNeeded:
-    """Return the fewest rows of those that are tried at which enough trials have narrow intervals."""
+    """Return the smallest tried number of rows at which enough trials have narrow intervals."""
 
     def at(n: int) -> list[FitWidths]:
         return trials.at(n, [cell])[0]
@@ -565,7 +572,7 @@ def _find_rows(cell: Cell, trials: Trials, half_width: float, assurance: float, 
 
 
 def _tried(max_rows: int) -> list[int]:
-    """Return the numbers of rows that are tried, of two figures each, up to the greatest."""
+    """Return the numbers of rows that are tried, of two digits each, up to the greatest."""
     decades = np.log10(max_rows / _LEAST_TRIED)
     powers = np.arange(int(decades * _IN_A_DECADE) + 1) / _IN_A_DECADE
     rounded = {int(float(f"{_LEAST_TRIED * 10**power:.1e}")) for power in powers}

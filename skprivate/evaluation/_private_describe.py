@@ -39,24 +39,24 @@ from ._counts import COUNT_CONSTRAINTS, CountsNoise, level_shares, plan_noise, r
 from ._description import estimates
 from ._description.result import ColumnDescription, Crosstab, SurvivalCurve, TableDescription
 
-# Rows where their number is not public.
+# Rows that are assumed if their number is not public.
 _USUAL_ROWS = 5_000
-# Intervals of time there: those of ten tables and epsilon 1.
+# Intervals of time in that case: those of ten tables and epsilon 1.
 _USUAL_BINS = 10
-# Fewest and most bins of one level that are chosen: a middle between the bounds, and half a percent of their
-# distance; also intervals of time.
+# Fewest and most bins of one level, and intervals of time, that are chosen: a middle between the bounds, and
+# half a percent of their distance.
 _FEWEST, _MOST = 2, 200
-# Trees that are tried, and most leaves of one: of an income up to a million, 15 a leaf.
+# Trees that are tried, and most leaves of one: for an income up to a million, 15 per leaf.
 _TREES = [tables.Tree(branches, levels) for branches in (8, 16, 32) for levels in (2, 3, 4, 5)]
 _MOST_LEAVES = 2**16
-# Where quantiles lie, numbers are so many times denser than evenly spread ones, and their variance is that
-# share of the squared range: between numbers that fill the bounds and bounds that are ten times too wide.
+# Assumed density of numbers around quantiles, relative to evenly spread ones, and variance of numbers as a
+# share of the squared range. They are between numbers that fill the bounds and ten times wider bounds.
 _DENSE, _SPREAD = 4.0, 0.02
-# A tree may not make intervals of means more than so many times as wide as one level does.
+# Intervals of means by a tree are at most so many times as wide as those by one level.
 _WIDER_MEANS = 1.4
 # Most intervals of time that are chosen for survival: as many lines as one reads.
 _MOST_TIMES = 24
-# Most parts of one for counting: where rows were censored in it then matters to a thousandth.
+# Most parts of an interval for counting: the places of censored rows in it then matter to a thousandth.
 _MOST_PARTS = 20
 # Names that a warning shows.
 _SHOWN = 6
@@ -92,64 +92,65 @@ def private_describe(
     random_state: RandomSource = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> TableDescription:
-    """Describe a table under differential privacy: what a study prints as Table One.
+    """Describe a table under differential privacy: the Table One of a study.
 
-    Every column becomes one table of counts, in one cell of which each row is; crosstabs and survival are one
-    more table each. Numbers and dates are counted on several levels of intervals, each finer than the last.
+    Every column becomes one table of counts, and each row is in one cell of it. Each crosstab, and survival,
+    is one more table. Numbers and dates are counted on several levels of intervals, each finer than the last.
     All tables are released once, with noise. Shares, means, quantiles, curves and their intervals are
     computed from the noisy counts.
 
     Parameters
     ----------
     table : data frame, Arrow table, dict, array or list of shape (n_rows, n_columns), or TableSource
-        Private rows, as `TableDomain.encode` takes them, with all columns of the domain. Of a source every
-        table is read where it is, whole, and counts come back; with a seed the result is that of one table
-        bit for bit, unless a column of numbers or dates is described, whose rounding is drawn where the rows
-        are.
+        Private rows, as `TableDomain.encode` takes them, with all columns of the domain. The tables of a
+        source are read where they are, and counts come back. With a seed, the result is that of one table bit
+        for bit, unless a column of numbers or dates is described: its rounding is drawn where the rows are.
     domain : TableDomain
-        What is publicly known of the columns. Missing cells are counted, whatever it says of them.
+        The public declaration of the columns. Missing cells are counted, even if it does not declare them.
     epsilon : float or Fraction
         Greatest privacy loss, > 0 and finite, for the whole description.
     delta : float or Fraction, default=0
-        Probability of a greater loss, in [0, 1). Above 0 it allows Gaussian noise. A warning says where it is
-        spent, is not below 1 / n, and n is public.
+        Probability of a greater loss, in [0, 1). Above 0 it allows Gaussian noise. There is a warning if it
+        is spent and not below 1 / n, and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Noise of the counts; "auto" takes that of the smaller variance: for more than a few tables the
-        Gaussian one, where ``delta`` allows it. "laplace" with a ``delta`` above 0 is an error.
+        Noise of the counts. "auto" takes the one with the smaller variance: for more than a few tables the
+        Gaussian one, if ``delta`` allows it. "laplace" with a ``delta`` above 0 is an error.
     columns : sequence of str, default=None
-        Columns with a table of their own; None: all. The fewer, the smaller the noise.
+        Columns with a table of their own; None: all. With fewer columns the noise is smaller.
     crosstabs : sequence of pairs, default=()
-        Pairs of columns; a number or a date is cut into four intervals, or where ``(name, cut points)``
-        stands instead of a name (dates: days since the lower bound), there.
+        Pairs of columns. A number or a date is cut into four intervals. To choose the cuts, pass
+        ``(name, cut points)`` instead of a name (dates: days since the lower bound).
     survival : (time, event) or (time, event, group), default=None
-        Names of a column of durations (numbers, lower bound at least 0), of a boolean column that is true
-        where the event was seen, and of a column of groups, for Kaplan-Meier curves. Durations above the
-        upper bound count as still observed there.
+        Names of columns for Kaplan-Meier curves: durations (numbers, lower bound at least 0), events
+        (boolean, true if the event was seen), and groups. Durations above the upper bound count as still
+        observed there.
     happened, censored : str, int, float, bool or a collection of these, default=None
         With ``survival``: values of the column of events which mean that the event happened, and that it had
-        not happened yet, as in `life_data`. The column may then be one of levels or numbers. Values that are
-        neither, where both are declared, count as not known.
+        not happened yet, as in `life_data`. The column may then be one of levels or numbers. If both are
+        declared, other values count as not known.
     quantiles : sequence of float, default=(0.25, 0.5, 0.75)
-        Of numbers and dates, in (0, 1). They cost nothing.
+        Quantiles of numbers and dates, in (0, 1). They spend no budget.
     n_bins : int, (branches, levels) or "auto", default="auto"
         Bins of numbers and dates between their bounds, and intervals of time for survival. A pair, at least
-        (3, 1), cuts the range into so many intervals, each of these again, and so on; it leaves the time as
-        it is. "auto": by the noise and the number of rows; where that is not public, as for 5,000 rows, and
-        10 intervals of time. It counts parts of intervals of time where the noise allows it. See Notes.
+        (3, 1), cuts the range into so many intervals, each of these again, and so on. It does not change the
+        intervals of time. "auto" chooses by the noise and the number of rows. If the number is not public, it
+        assumes 5,000 rows, and takes 10 intervals of time. It counts parts of intervals of time if the noise
+        allows it. See Notes.
     confidence : float, default=0.9
-        Of each interval by itself, in (0, 1).
+        Confidence of each interval by itself, in (0, 1).
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which tables count as neighbours. With "add-remove" the number of rows is estimated, too.
     groups : array-like of shape (n_rows,), default=None
-        The person of every row, where the person is to be protected; None: the unit is the row.
+        The person of every row, if persons are to be protected. None: the unit is the row.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        With ``groups``: the number of rows of one person that count, drawn at random. The noise grows in
+        proportion.
     ledger : PrivacyLedger, default=None
         Charged before any noise is drawn.
     random_state : None, int, RandomState or Generator, default=None
         None: entropy of the operating system. Anything else makes the result reproducible, and not private.
     checkpoint : path-like, default=None
-        With a source: file by which a description that was stopped goes on, for one charge, as in
+        With a source: file from which a stopped description continues without a second charge, as in
         `skprivate.rounds.fit_rounds`.
 
     Returns
@@ -160,49 +161,51 @@ def private_describe(
     Warns
     -----
     UtilityWarning
-        The noise hides some statistics: their intervals cover nine tenths of what is possible, or more.
-        Told from released counts alone.
+        The noise hides some statistics: their intervals cover nine tenths of what is possible, or more. The
+        warning is computed from released counts alone.
 
     Raises
     ------
     TypeError, ValueError
-        Columns that the domain does not declare, or that the table lacks; a crosstab or survival of columns
-        that cannot be used; too many cells; a parameter out of range; or an epsilon by which no share of a
-        public number of rows is above the noise. Nothing was charged.
+        The domain does not declare a column, or the table lacks it; a crosstab or survival is of columns that
+        cannot be used; there are too many cells; a parameter is out of range; or epsilon is so small that no
+        share of a public number of rows is above the noise. Nothing was charged.
     BudgetExceededError
         The ledger has too little left; nothing was released.
 
     See Also
     --------
     skprivate.domain.TableDomain : Declares the columns.
-    skprivate.preprocessing.estimate_bounds : Pays for bounds that are not known.
+    skprivate.preprocessing.estimate_bounds : Spends budget on bounds that are not known.
 
     Notes
     -----
-    **Privacy.** A row is in one cell of each of T tables, so replacing it changes the counts by at most 2 T
-    in L1 and 2 T in squared L2; adding or removing it by T. A table on several levels counts a row once on
-    each, with weights of which the sum (for Gaussian noise, the sum of squares) is at most 1. With groups the
-    first is multiplied by ``max_rows_per_group``, the second by its square. Discrete Laplace or discrete
-    Gaussian noise on this sensitivity makes the counts differentially private; all else is computed from
-    them. No cell is an error, in strict mode or outside it. Proof: :doc:`/proofs/description`.
+    **Privacy.** A row is in one cell of each of T tables. So replacing it changes the counts by at most 2 T
+    in L1 and 2 T in squared L2; adding or removing it changes them by T. A table on several levels counts a
+    row once on each, with weights whose sum (for Gaussian noise, the sum of squares) is at most 1. With
+    groups the first is multiplied by ``max_rows_per_group``, the second by its square. Discrete Laplace or
+    discrete Gaussian noise on this sensitivity makes the counts differentially private. All else is computed
+    from them. No cell is an error, in strict mode or outside it. Proof: :doc:`/proofs/description`.
 
-    *What an interval is about.* The rows are taken as independent draws from a population (with groups: the
-    persons, and the variance is taken ``max_rows_per_group`` times as large). An interval of ``confidence``
-    is for the value in that population, of numbers clipped to the declared bounds. It counts sampling and
-    noise. The number of rows alone is about the table itself. Rows that were not drawn at random have errors
-    that no interval counts.
+    *Intervals.* The rows are treated as independent draws from a population. With groups these are persons,
+    and the variance is multiplied by ``max_rows_per_group``. An interval of ``confidence`` is for the value
+    in that population, of numbers clipped to the declared bounds. It counts sampling and noise. Only the
+    number of rows is about the table itself. If rows were not drawn at random, they have errors that no
+    interval counts.
 
-    *Numbers* are rounded at random to one of two points of a grid, so that the expectation stays: means have
-    no error of binning. Quantiles are given as intervals between points of the grid. The points are leaves of
-    a tree; counts of its levels are put together so that the children of a node add up to it. The first level
-    has twice the budget of each other one. Many fine levels make quantiles exact where the bounds are wide or
-    values are heaped, and few cells make the noise of means small. "auto" takes, of trees with 8, 16 or 32
-    branches and up to 65,536 leaves and of one level of K bins, that of the least expected error of a mean
-    times that of a quantile, unless means would have intervals 1.4 times as wide as by one level. Of one
-    level with K bins the noise in a mean has the variance s^2 K / 12 and rounding n / (6 K^2), s being the
-    standard deviation of the noise of a count: means want K^3 = 4 n / s^2. For a quantile of evenly spread
-    numbers the noise, some s (K / 2)^(1/2) / n, should equal a bin, 1 / K: K^3 = 2 n^2 / s^2. K is the
-    geometric mean of the two, 2^(1/2) n^(1/2) / s^(2/3).
+    *Numbers* are rounded at random to one of two points of a grid, so that the expectation stays. So means
+    have no error of binning. Quantiles are given as intervals between points of the grid. The points are
+    leaves of a tree. Counts of its levels are combined so that the children of a node add up to it. The
+    first level has twice the budget of each other level. Many fine levels make quantiles exact if the bounds
+    are wide or values are heaped. Few cells make the noise of means small.
+
+    "auto" compares trees with 8, 16 or 32 branches and up to 65,536 leaves, and one level of K bins. It takes
+    the one with the least product of the expected errors of a mean and of a quantile. Trees that make
+    intervals of means 1.4 times as wide as one level does are left out. Let s be the standard deviation of
+    the noise of a count. With one level of K bins, the noise in a mean has the variance s^2 K / 12, and
+    rounding has n / (6 K^2). So K^3 = 4 n / s^2 is best for means. For a quantile of evenly spread numbers
+    the noise, some s (K / 2)^(1/2) / n, should equal a bin, 1 / K: K^3 = 2 n^2 / s^2. K is the geometric mean
+    of the two, 2^(1/2) n^(1/2) / s^(2/3).
 
     Examples
     --------
@@ -233,7 +236,7 @@ def private_describe(
             coding = EventCoding.of(happened, censored)
             if coding.declared and survival is None:
                 raise ValueError("happened and censored declare the events of survival: pass survival, too.")
-            # Once for the number of tables, by which the noise is planned, and then with the bins.
+            # First for the number of tables, which decides the noise; below with the bins.
             tree = tables.Tree(_FEWEST + 1, 1) if isinstance(n_bins, str) else _declared_tree(n_bins)
             plan = tables.plan_tables(domain, columns, crosstabs, survival, tree, _FEWEST, 1, coding)
             budget = epsilon, delta, mechanism, relation, rows_per_unit
@@ -295,15 +298,15 @@ def private_describe(
 
 
 def _described(table: Any, domain: TableDomain, groups: Any, checkpoint: Any) -> TableSource | None:
-    """Return a source whose tables are read for the columns of the domain; None for a table."""
+    """Return a source that reads the columns of the domain; None for a table."""
     if not isinstance(table, TableSource):
         if checkpoint is not None:
             raise ValueError("checkpoint is for a TableSource.")
         return None
     if groups is not None or table.columns.others:
         raise ValueError(
-            "a source is described by the columns of the domain: it names no target, event or groups, and "
-            "the unit is the row. Pass survival=(time, event) for curves."
+            "a source is described by the columns of the domain: it has no target, event or groups, and the "
+            "unit is the row. Pass survival=(time, event) for curves."
         )
     source = copy.copy(table)
     source.columns = TableColumns(tuple(domain.names))
@@ -311,7 +314,7 @@ def _described(table: Any, domain: TableDomain, groups: Any, checkpoint: Any) ->
 
 
 def _open_run(source: TableSource, domain: TableDomain, facts: SourceFacts) -> Callable[[str], SourceRun]:
-    """Return what makes the run of a source, by its id."""
+    """Return a function that makes the run of a source from an id."""
     strict = get_config()["strict"]
     schema = RowSchema(columns=source.columns, n_features=len(domain.names), domain=domain, strict=strict)
     return lambda run: SourceRun(source, schema, facts, run)
@@ -325,11 +328,11 @@ def choose_bins(std: float, n_rows: int | None) -> int:
 
 
 def choose_parts(std: float, n_times: int, n_rows: float) -> int:
-    """Return into how many parts an interval of time is cut for counting, by the expected width of curves.
+    """Return the number of parts of an interval of time for counting, by the expected width of curves.
 
-    A curve over K intervals has the noise of 2 K counts. When rows were censored within an interval is not
-    known: with d of R rows that have the event there and c censored ones, its factor is known to d c / R^2.
-    Where events and censoring halve the rows at risk each, these add up to log(2)^2 / K.
+    A curve over K intervals has the noise of 2 K counts. The times of censored rows within an interval are
+    not known. If d of R rows have the event there and c are censored, its factor is known up to d c / R^2.
+    If events and censoring halve the rows at risk each, these add up to log(2)^2 / K.
     """
 
     def width(parts: int) -> float:
@@ -340,14 +343,14 @@ def choose_parts(std: float, n_times: int, n_rows: float) -> int:
 
 
 def choose_tree(std: float, mechanism: str, n_rows: int, most_leaves: int) -> tables.Tree:
-    """Return the tree by which quantiles and means are expected to be wrong least; see `private_describe`."""
+    """Return the tree with the least expected errors of quantiles and means; see `private_describe`."""
 
     def errors(tree: tables.Tree) -> tuple[float, float]:
         """Return the expected error of a mean and of a quantile, in rows."""
         mean, quantile = _SPREAD * n_rows, n_rows / 4
         for depth, share in enumerate(map(float, level_shares(tree.n_levels))):
             variance = std**2 / (share**2 if mechanism == "laplace" else share)
-            # Of u children less u / b of them all, on average over u; places differ by the range of a node.
+            # Noise of u children less u / b of all b, on average over u; places differ by a node's range.
             quantile += variance * tree.branches / 6
             mean += variance * tree.branches ** (1 - depth) / 12
         if tree.n_levels == 1:
@@ -362,17 +365,15 @@ def choose_tree(std: float, mechanism: str, n_rows: int, most_leaves: int) -> ta
 
 
 def _declared_tree(n_bins: Any) -> tables.Tree:
-    """Return the tree of so many bins on one level, or of so many branches and levels."""
+    """Return the tree that ``n_bins`` declares: of bins on one level, or of branches and levels."""
     if isinstance(n_bins, Integral):
         return tables.Tree(int(n_bins) + 1, 1)
-    problem = (
-        "n_bins must be a number of bins of at least 2, or (branches, levels): 3 or more, and 1 or more."
-    )
+    problem = "n_bins must be a number of bins of at least 2, or (branches, levels) of at least (3, 1)."
     try:
         branches, n_levels = (int(one) for one in n_bins if isinstance(one, Integral))
     except (TypeError, ValueError):
         raise ValueError(problem) from None
-    # Of one level: refused by the number of cells.
+    # More than 22 levels have too many cells.
     if branches < 3 or not 1 <= n_levels <= 22:
         raise ValueError(problem)
     return tables.Tree(branches, n_levels)
@@ -386,7 +387,7 @@ def _check_quantiles(quantiles: Any) -> tuple[float, ...]:
 
 
 def _refuse_hopeless(n_rows: int, noise: CountsNoise, confidence: float) -> None:
-    """Refuse noise by which even a share of one half has an interval from 0 to 1."""
+    """Refuse noise that gives even a share of one half an interval from 0 to 1."""
     reach = estimates.noise_factor(confidence, noise.name) * noise.std
     if 2 * reach >= n_rows:
         raise ValueError(
@@ -405,7 +406,7 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
         least[name] = max(least_share(domain, name, missing.value, std), other.lower if other else 0.0)
     sentences = [mostly_missing(domain, least), columns_at_a_bound(_bounded_columns(description, domain))]
     lines = description.lines()
-    # Where most cells are no values of the column, there is nothing that noise could hide.
+    # If most cells are no values of the column, there is nothing that noise could hide.
     hidden = [
         line for line in lines if not line.estimate.above_noise and not least.get(line.column, 0.0) > MOSTLY
     ]
@@ -413,8 +414,8 @@ def _warn_of_mistakes(description: TableDescription, domain: TableDomain) -> Non
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         sentences.append(
-            f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. It takes a larger "
-            "epsilon, more rows, fewer columns or fewer crosstabs."
+            f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. Use a larger epsilon, "
+            "more rows, fewer columns or fewer crosstabs."
         )
     warn_of_mistakes("private_describe", *sentences)
 
@@ -438,7 +439,7 @@ def _describe(
     counts: list[estimates.TableCounts],
     levels: tuple[float, ...],
 ) -> dict[str, Any]:
-    """Return what the counts say of columns, crosstabs and survival."""
+    """Return the descriptions of columns, crosstabs and survival that the counts give."""
     columns: dict[str, ColumnDescription] = {}
     crosstabs, survival = [], None
     for table, found in zip(plan.tables, counts, strict=True):

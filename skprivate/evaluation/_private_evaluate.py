@@ -32,7 +32,7 @@ from ._scores.intervals import quantile
 from ._scores.result import ALL, OTHER, Kind, PrivateEvaluation
 
 _NAME = "private_evaluate"
-# What a ledger names and no model comes from.
+# Names in a ledger that no model comes from.
 _NO_FITS = (_NAME, "private_describe", "estimate_bounds")
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -66,59 +66,60 @@ def private_evaluate(
 ) -> PrivateEvaluation:
     """Evaluate a finished classifier or regressor on private rows, under differential privacy.
 
-    One histogram is released, of score by label by group of interest; each row is in one cell of it.
+    One histogram of score by label by group of interest is released. Each row is in one cell of it.
     Accuracy, balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any
-    threshold are computed from it, for all rows and for every group, with intervals that count the noise and
+    threshold are computed from it, for all rows and for every group. Their intervals count the noise and
     the sampling.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with ``predict_proba`` or at least ``predict``, from any library. It is public: the release
-        protects the rows that are passed here and not those that it was fitted on. It is asked about one row
-        at a time, unless all rows at once are known to get the same bits, and must give the same answer
-        when it is asked about the same row again: a model that draws random numbers does not.
+        A fitted model of any library, with ``predict_proba`` or at least ``predict``. It is public: the
+        release protects the rows that are passed here, but not the rows that the model was fitted on. It
+        predicts one row at a time, unless a table of all rows is known to get the same bits. It must give
+        the same answer for the same row again: a model that draws random numbers does not.
     X : array-like or data frame of shape (n_samples, n_features)
-        As the model takes it.
+        The private rows, as the model takes them.
     y : array-like of shape (n_samples,)
         Labels, or numbers. White space around text does not count. A label that is not among the classes is
         counted as the first class, and a number outside ``bounds_y`` as the nearer bound, without a warning.
-        If the type of ``y`` is text and the classes are numbers, or the reverse, there is a ``TypeError``.
+        If ``y`` is text and the classes are numbers, or the reverse, there is a ``TypeError``.
     epsilon : float or Fraction
-        Greatest privacy loss of everything together, > 0 and finite.
+        Greatest privacy loss of the whole evaluation, > 0 and finite.
     delta : float or Fraction, default=0
-        Allowed probability of a greater loss; above 0 it permits Gaussian noise. A warning says where it is
-        spent, is not below 1 / n, and n is public.
+        Allowed probability of a greater loss, in [0, 1). Above 0 it permits Gaussian noise. There is a
+        warning if it is spent and not below 1 / n, and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Noise of the counts; "auto" takes that of the smaller variance. "laplace" with a ``delta`` above 0 is
-        an error.
+        Noise of the counts. "auto" takes the one with the smaller variance. "laplace" with a ``delta`` above
+        0 is an error.
     groups_of_interest : tuple (values, levels), default=None
         ``values``: one per row. ``levels``: the declared, public values to report on. Rows with another value
-        go to a group "(other)", silently. Each group costs accuracy of the figures of all rows, and no
-        epsilon.
+        go to a group "(other)", without a warning. Each group makes the figures of all rows less accurate,
+        but spends no epsilon.
     classes : array-like of shape (n_classes,), default=None
-        The public labels; None: ``model.classes_``. The second of two is the one that scores are about.
+        The public labels; None: ``model.classes_``. Of two classes, scores are probabilities of the second.
     bounds_y : tuple (lower, upper), default=None
-        Of a regressor: public bounds of the target; None: those of the model, where it has declared ones.
+        For a regressor: public bounds of the target. None: the bounds that the model declares.
     n_bins : "auto", int or array-like, default="auto"
-        Number of intervals that scores are put in, from the public number of rows and epsilon by default; or
-        the public ends of these intervals, such as quantiles of scores on public rows. Errors of regressors:
-        ends in the units of the target, mirrored at 0.
+        Number of intervals of scores, or the public ends of these intervals, such as quantiles of scores on
+        public rows. For a regressor, the ends are errors in the units of the target, mirrored at 0. "auto"
+        chooses a number by the public number of rows and epsilon.
     confidence : float, default=0.9
-        Of every interval by itself, in (0, 1).
+        Confidence of every interval by itself, in (0, 1).
     on_training_rows : bool, default=None
-        Whether a fit of the model has used any of these rows; it stands on the result. None: nothing is said,
-        which is refused where the ledger, or one in the model, holds a fit to data that may be the same, or
-        cannot be read.
+        Whether a fit of the model has used any of these rows. The result shows it. None: not declared. This
+        is refused if the ledger, or one in the model, holds a fit to data that may be the same, or cannot
+        be read.
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which data sets count as neighbours. With "add-remove" the noise is half as large, and the number of
         rows is not public.
     groups : array-like of shape (n_samples,), default=None
-        The person of every row, where the person is to be protected; None: the unit is the row.
+        The person of every row, if persons are to be protected. None: the unit is the row.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        With ``groups``: the number of rows of one person that count, drawn at random. The noise grows in
+        proportion.
     ledger : PrivacyLedger, default=None
-        Charged before any noise is drawn. Rows that a fit has seen cost this on top of the fit.
+        Charged before any noise is drawn. If a fit has used the rows, both costs add up.
     random_state : None, int, RandomState or Generator, default=None
         None: entropy of the operating system. Anything else makes the result reproducible, and not private.
 
@@ -129,16 +130,16 @@ def private_evaluate(
     Warns
     -----
     UtilityWarning
-        By the released counts, a class has hardly any row, or the interval of some statistic is its whole
+        By the released counts, a class has hardly any row, or the interval of a statistic is its whole
         range.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is out of range, epsilon is so small that the interval of the accuracy is sure to be
-        everything, scores are missing or no probabilities, or the target has times of events: whether a row
-        without an event by some time counts would take an assumption about why it was not followed, for which
-        no honest interval is known here. Nothing is charged.
+        A parameter is out of range; epsilon is so small that the interval of the accuracy is certainly its
+        whole range; scores are missing or no probabilities; or the target has times of events. (Such a score
+        would need an assumption about rows that were not followed long enough, which no interval here
+        counts.) Nothing is charged.
     BudgetExceededError
         The ledger has too little left; nothing was released.
 
@@ -148,36 +149,37 @@ def private_evaluate(
 
     Notes
     -----
-    **Privacy.** Released are the noisy counts of the cells; all else is computed from them, from the model
-    and from public parameters. The cell of a row depends on the row, the model and random bytes of its own,
-    so replacing the row takes 1 from one count and adds 1 to another, or changes nothing: at most 2 in L1 and
-    in squared L2; adding or removing it changes one count by 1. Of a person, ``max_rows_per_group`` rows
-    count: as many times these figures in L1, and as many times squared in squared L2. Exact discrete noise is
-    added to every count, of empty cells, too. In strict mode a score that is none counts as equal
-    probabilities, and a row that the model fails on, too. Whoever calls this sees the rows and is trusted.
-    The epsilon does not cover the rows that the model was fitted on.
+    **Privacy.** The noisy counts of the cells are released. All else is computed from them, from the model
+    and from public parameters. The cell of a row depends on the row, the model and random bytes of its own.
+    So replacing the row takes 1 from one count and adds 1 to another, or changes nothing: at most 2 in L1 and
+    in squared L2. Adding or removing it changes one count by 1. With ``groups``, these figures are multiplied
+    by ``max_rows_per_group`` in L1, and by its square in squared L2. Exact discrete noise is added to every
+    count, also of empty cells. In strict mode, a row on which the model fails, or whose score is no
+    probability, counts as one with equal probabilities. Whoever calls this sees the rows and is trusted. The
+    epsilon does not cover the rows that the model was fitted on.
 
-    Proof: :doc:`/proofs/evaluation`; that other rows stay in their cells: :doc:`/proofs/rows`.
+    Proof: :doc:`/proofs/evaluation`. Other rows stay in their cells: :doc:`/proofs/rows`.
 
-    A score goes to the node below or above it, at random so that its mean is kept, and to none beyond 1/2:
-    predicted labels are counted exactly, and a mean of squares errs by a quarter of an interval's squared
-    width at most, which its interval includes. Scores count as at least 0.001 and at most 0.999: the log
-    loss is that of scores so clipped. The order of two rows is known where their scores are in different
-    intervals; of rows in one, it is what the rounding tells of densities that are straight lines there. Where
-    many pairs are in one interval, the interval of the AUC holds every order of them by which log odds rise
-    at most twice as steeply as the interval of the calibration slope allows, unless
-    ``n_bins`` declares the ends: it is then that of scores put into these intervals.
+    A score is rounded to the node below or above it, at random so that its mean is kept, and never across
+    1/2. So predicted labels are counted exactly. A mean of squares errs by at most a quarter of an interval's
+    squared width, which its interval includes. Scores are clipped to [0.001, 0.999], and the log loss is that
+    of clipped scores. The order of two rows is known if their scores are in different intervals. Within one
+    interval, the rounding shows it for densities that are straight lines there. If many pairs are in one
+    interval, the interval of the AUC holds every possible order of them. Possible are orders whose log odds
+    rise at most twice as steeply as the interval of the calibration slope allows. If ``n_bins`` declares the
+    ends, the AUC is that of scores put into these intervals.
 
-    Of more than two classes, labels are counted by predicted label and by the largest probability: there are
-    accuracy, balanced accuracy, the confusion matrix and the calibration of the largest probability, and
-    neither AUC nor losses. Of a regressor there are bias, mean absolute error, root mean squared error and
-    quantiles of the absolute error; R2 would need the variance of the target, which a histogram of errors
-    does not hold.
+    For more than two classes, labels are counted by predicted label and by the largest probability. The
+    statistics are accuracy, balanced accuracy, the confusion matrix and the calibration of the largest
+    probability. There are no AUC and no losses. For a regressor, they are bias, mean absolute error, root
+    mean squared error and quantiles of the absolute error. R2 would need the variance of the target, which a
+    histogram of errors does not hold.
 
-    The intervals are sets of values that a test does not reject: Fieller's for ratios of noisy counts [1]_,
-    with Wilson's variance for shares [2]_, that of DeLong [3]_ or Hanley and McNeil [4]_ for the AUC. They
-    hold for the population that the rows were drawn from; with ``groups``, for that of the persons, whose
-    rows may be copies of each other: the variance by sampling is multiplied by ``max_rows_per_group``.
+    The intervals are sets of values that a test does not reject. Ratios of noisy counts have Fieller's test
+    [1]_, with Wilson's variance for shares [2]_. The AUC has the variance of DeLong [3]_ or of Hanley and
+    McNeil [4]_. Intervals are about the population that the rows were drawn from. With ``groups``, this is
+    the population of persons, whose rows may be copies of each other: the variance by sampling is multiplied
+    by ``max_rows_per_group``.
 
     References
     ----------
@@ -264,14 +266,14 @@ def private_evaluate(
         not isinstance(n_bins, str | Integral),
         released.spent,
     )
-    # What was paid for is returned, whatever happens to its statistics.
+    # The result is returned whatever happens to its statistics, since the budget is spent.
     with suppress(ArithmeticError, IndexError, ValueError):
         warn_of_mistakes(_NAME, *result.remarks)
     return result
 
 
 def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the value of every row and the declared levels, the last of which is that of other values."""
+    """Return the value of every row and the declared levels, with one for other values at the end."""
     if declared is None:
         return None, ()
     problem = (
@@ -297,18 +299,18 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
     kind = kind_of_labels(values)
     if kind and {isinstance(name, str) for name in names} == {kind != "text"}:
         raise TypeError(
-            f"the values of groups_of_interest are {kind}, and its levels are not: declare the levels as "
+            f"the values of groups_of_interest are {kind}, and its levels are not. Declare the levels as "
             "they are in the values."
         )
     return values, (*names, OTHER)
 
 
 def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None) -> None:
-    """Refuse where a ledger that is given, or is in the model, may hold a fit to these rows."""
+    """Refuse if a ledger that is given, or is in the model, may hold a fit to these rows."""
     if any(_may_hold_fit(one) for one in {ledger, *_ledgers_in(model)} if one is not None):
         raise ValueError(
-            "the ledger that is given, or that of the model, holds a fit to data that may be these rows, or "
-            "cannot be read: say on_training_rows=True if the model was fitted to any of them, "
+            "the given ledger, or one in the model, holds a fit to data that may be these rows, or cannot be "
+            "read. Pass on_training_rows=True if the model was fitted to any of them, and "
             "on_training_rows=False if it was not."
         )
 
@@ -344,20 +346,20 @@ def _may_hold_fit(ledger: PrivacyLedger) -> bool:
 def _refuse_small_epsilon(
     noise: CountsNoise, std: float, grid: "Grid", n_rows: int | None, confidence: float
 ) -> None:
-    """Refuse where the noise alone makes the interval of the accuracy, or of a mean, the whole range.
+    """Refuse if the noise alone makes the interval of the accuracy, or of a mean, the whole range.
 
-    A share of n rows is a sum of about half of the cells; with the total known, its standard deviation is
+    A share of n rows is a sum of about half of the cells. If the total is known, its standard deviation is
     at most std sqrt(cells) / 2.
     """
     if n_rows is not None and quantile(confidence) * std * np.sqrt(grid.size) / 2 >= n_rows / 2:
         raise ValueError(
-            f"epsilon={float(noise.epsilon):g} says nothing of {n_rows} rows: the noise alone would make the "
-            "interval of the accuracy everything from 0 to 1. It takes more rows, a larger epsilon, fewer "
-            "groups or fewer bins. Nothing was charged."
+            f"epsilon={float(noise.epsilon):g} is too small for {n_rows} rows: by the noise alone, the "
+            "interval of the accuracy would reach from 0 to 1. Use more rows, a larger epsilon, fewer groups "
+            "or fewer bins. Nothing was charged."
         )
 
 
-# Which cell of an evaluation a row is in: public grids for classifiers and regressors.
+# The cell of a row in an evaluation: public grids for classifiers and regressors.
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,12 +372,12 @@ class Grid:
     labels : list
         Empty for errors.
     bounds : tuple (lower, upper)
-        Of the target, for errors.
+        For errors: bounds of the target.
     nodes : ndarray of shape (n_nodes,)
     n_low : int
-        Of two classes, how many nodes stand for at most 1/2.
+        For two classes: the number of nodes for scores of at most 1/2.
     shape : tuple of int
-        Of the table of counts of one group.
+        Shape of the table of counts of one group.
     """
 
     kind: Kind
@@ -423,7 +425,7 @@ def _in_order(model: Any, labels: list[Any], table: FloatArray) -> FloatArray:
 
 
 def _predicted_labels(model: Any, X: Any, classes: list[Any], strict: bool) -> IndexArray:
-    """Return the numbers of predicted labels; one that is no class counts as the first."""
+    """Return the places of predicted labels among the classes; an unknown label counts as the first."""
 
     def check(found: Any, n_rows: int) -> IndexArray:
         return codes_of(found, classes, 0, n_rows, "what predict returns")
@@ -440,7 +442,7 @@ def _read_numbers(y: Any, strict: bool, middle: float) -> FloatArray:
     except Exception:
         checked = None
     if checked is None:
-        # Raised outside the handler: the message of a cell, or its position, is not kept as __context__.
+        # Raised outside the handler, so that __context__ does not keep the message about a cell.
         raise ValueError("y must be finite numbers, one per row.")
     numbers: FloatArray = np.asarray(checked, dtype=np.float64)
     if numbers.ndim != 1:
@@ -452,8 +454,8 @@ def find_kind(model: Any, y: Any, classes: Any, bounds_y: Any) -> tuple[Kind, li
     """Return what is evaluated, the labels and the bounds of the target."""
     if is_structured(y):
         raise TypeError(
-            "targets with times of events cannot be evaluated: rows that were followed for too short a time "
-            "would take an assumption that no interval here counts."
+            "targets with times of events cannot be evaluated. Rows that were not followed long enough would "
+            "need an assumption that no interval here counts."
         )
     if _predicts_numbers(model, bounds_y):
         refuse_text(y)
@@ -463,7 +465,7 @@ def find_kind(model: Any, y: Any, classes: Any, bounds_y: Any) -> tuple[Kind, li
         raise TypeError("model must be a fitted classifier or regressor, with predict.")
     own = getattr(model, "classes_", None)
     if classes is None and own is None:
-        raise ValueError("the model has no classes_: fit it first; of a fitted model declare classes=[...].")
+        raise ValueError("the model has no classes_: fit it first, or declare classes=[...].")
     labels: list[Any] = plain_classes(own if classes is None else classes)
     if own is not None and set(class_positions(np.asarray(own))) != set(class_positions(labels)):
         raise ValueError("classes must be those of the model, in the order that you want.")
@@ -473,7 +475,7 @@ def find_kind(model: Any, y: Any, classes: Any, bounds_y: Any) -> tuple[Kind, li
 
 
 def _predicts_numbers(model: Any, bounds_y: Any) -> bool:
-    """Tell regressors from classifiers, of any library."""
+    """Return whether a model of any library is a regressor."""
     if hasattr(model, "predict_proba"):
         return False
     try:
@@ -499,7 +501,7 @@ def choose_intervals(
 ) -> int | FloatArray:
     """Return the number of intervals of scores, or their declared ends."""
     if isinstance(n_bins, str):
-        # Labels by predicted labels: as many times the cells of two classes.
+        # Labels by predicted labels have n_classes^2 / 2 times the cells of two classes.
         many = std * n_classes / np.sqrt(2) if kind == "classes" else std
         return choose_number(n_rows, many)
     if isinstance(n_bins, Integral):

@@ -17,13 +17,14 @@ By = Literal["label", "estimator", "data", "entry"]
 Quantity = Literal["epsilon", "delta"]
 Against = Literal["time", "fits"]
 
+# Names of groups of entries that have no label, or no group of data.
 _WITHOUT = {"label": "no label", "data": "no group of data"}
-# So many entries have room for their labels below their bars, each of so many characters, on matplotlib's
-# usual axes: 5 inches wide, with letters of 10 points, slanted.
+# Number of entries that have room for labels below their bars, and the length of such a label in characters.
+# These are for matplotlib's usual axes: 5 inches wide, with letters of 10 points, slanted.
 _MOST_TICK_LABELS = 8
 _LONGEST_TICK_LABEL = 14
-# Largest share of the height that the legend takes above what is drawn, so that most is left for the bars. It
-# has more columns before, as many as names of estimators fit side by side on those axes.
+# Largest share of the height that the legend takes above the picture, so that most is left for the bars.
+# Before, it gets more columns, as many as names of estimators fit side by side on those axes.
 _LARGEST_LEGEND = 0.4
 _MOST_COLUMNS = 3
 
@@ -38,26 +39,27 @@ class BudgetDisplay:
     Parameters
     ----------
     times : sequence of datetime of length n_entries
-        When the entries were charged, oldest first.
+        Times of the charges, oldest first.
     groups : sequence of str of length n_entries
         The group of every entry.
     amounts : array-like of shape (n_entries,)
-        What every entry spent.
+        Amount that every entry spent.
     ceiling : float or None, default=None
         The ledger's ceiling.
     quantity : {"epsilon", "delta"}, default="epsilon"
-        What the amounts are of.
+        The quantity of the amounts.
     n_not_private : int, default=0
         Number of entries that are not private.
     n_kinds : int, default=1
         Number of different relations and units among the entries.
     by : {"label", "estimator", "data", "entry"}, default="label"
-        "entry": one bar an entry, in the order of the charges, each as high as the one before reaches and in
-        the colour of its group, an estimator. Otherwise what the groups are; they are drawn as areas.
+        "entry": one bar per entry, in the order of the charges. Each starts at the height of the one before
+        and has the colour of its group, an estimator. Otherwise the kind of the groups, which are drawn as
+        areas.
     private : sequence of bool of length n_entries, default=None
         Bars of entries that are not private are hatched. None: all are private.
     names : sequence of str of length n_entries, default=None
-        What stands below a bar, besides its number, where there are few. None: nothing.
+        Text below a bar, after its number, if there are few bars. None: no text.
     n_data : int, default=0
         Number of groups of disjoint data that were declared.
 
@@ -75,7 +77,7 @@ class BudgetDisplay:
     ceiling_line_ : matplotlib Line2D or None
         The ceiling.
     remaining_ : matplotlib Rectangle or None
-        What the ceiling leaves, hatched; None without a ceiling, and when it is reached.
+        The rest up to the ceiling, hatched; None without a ceiling, and when it is reached.
 
     See Also
     --------
@@ -83,11 +85,11 @@ class BudgetDisplay:
 
     Notes
     -----
-    **Privacy.** A picture of what the ledger's file says; it costs nothing. Labels, names and times are
-    public by nature. The total is by basic composition, as if all entries touched the same rows; the title
-    says where relations or units differ, and the total holds for none of them, and where groups of data were
-    declared disjoint: the ledger and its ceiling add them up all the same. `PrivacyLedger.composition` takes
-    the dearest.
+    **Privacy.** A picture of the ledger's file; it costs nothing. Labels, names and times are public by
+    nature. The total is by basic composition, as if all entries used the same rows. If relations or units
+    differ, the title shows it, and the total holds for none of them. The title also shows if groups of data
+    were declared disjoint: the ledger and its ceiling add them up all the same. `PrivacyLedger.composition`
+    takes the largest of these groups.
 
     Examples
     --------
@@ -142,8 +144,8 @@ class BudgetDisplay:
         ledger : PrivacyLedger
             It is read once.
         by : {"label", "estimator", "data", "entry"}, default="label"
-            What makes a group. Entries without a label are the group "no label", those without a group of
-            data "no group of data". "entry": one bar an entry, in the colour of its estimator.
+            Kind of the groups. Entries without a label are the group "no label", those without a group of
+            data "no group of data". "entry": one bar per entry, in the colour of its estimator.
         quantity : {"epsilon", "delta"}, default="epsilon"
             What is added up.
         against : {"time", "fits"}, default="time"
@@ -162,7 +164,7 @@ class BudgetDisplay:
         Raises
         ------
         TypeError, ValueError
-            Something else than a ledger, or a choice that is none of those above.
+            The ledger is something else, or a choice is none of those above.
         LedgerError
             The ledger's file cannot be read.
         ImportError
@@ -241,7 +243,7 @@ class BudgetDisplay:
         return self
 
     def _draw_ceiling(self) -> None:
-        """Draw the ceiling, and hatch what it leaves."""
+        """Draw the ceiling, and hatch the rest up to it."""
         self.ceiling_line_ = self.remaining_ = None
         if self.ceiling is None:
             return
@@ -254,11 +256,11 @@ class BudgetDisplay:
             self.remaining_ = self.ax_.axhspan(self.ceiling - remaining, self.ceiling, **style)
 
     def _highest(self) -> float:
-        """Height of what is drawn, and a little room above the ceiling's line."""
+        """Return the height of the picture, with a little room above the ceiling's line."""
         return 1.05 * max(self.ceiling or 0, sum(self.amounts)) or 1
 
     def _draw_legend(self) -> None:
-        """Put the legend above all that is drawn, into room that is made for it."""
+        """Put the legend above the picture, into room that is made for it."""
         from matplotlib.patches import Patch
 
         handles = [*self.areas_, *self.bars_]
@@ -306,7 +308,7 @@ class BudgetDisplay:
         names = list(dict.fromkeys(self.groups))
         own = np.array(names)[:, None] == np.array(self.groups)[None, :]
         sums = np.cumsum(own * np.asarray(self.amounts, dtype=np.float64), axis=1)
-        # At every position: a charge holds until the next one.
+        # At every position a charge holds until the next one.
         sums = np.hstack([sums, sums[:, -1:]])
         tops = np.cumsum(sums, axis=0)
         areas = []
@@ -323,7 +325,7 @@ class BudgetDisplay:
         return areas
 
     def _positions(self, against: Against) -> list[Any]:
-        """Where every entry begins, and where the last one ends: a charge holds until the next one."""
+        """Return where every entry begins, and where the last one ends: a charge holds until the next one."""
         if against == "fits":
             return list(range(len(self.times) + 1))
         first, last = self.times[0], self.times[-1]

@@ -54,11 +54,11 @@ class SurvivalCurveDisplay:
 
     Notes
     -----
-    The Kaplan-Meier curve is that of all rows of the fit, whatever their features: it lies among the curves
+    The Kaplan-Meier curve is that of all rows of the fit, whatever their features. It lies among the curves
     of rows, and need not agree with any of them.
 
-    **Privacy.** A picture of released quantities is released: it costs nothing. The rows that are drawn are
-    those that are passed, and nothing protects them.
+    **Privacy.** A picture of released quantities is released: it costs nothing. It shows the rows that are
+    passed, and nothing protects them.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class SurvivalCurveDisplay:
         X : array-like of shape (n_rows, n_features)
             The rows.
         times : array-like of shape (n_times,), default=None
-            Where curves are drawn; None: ``unique_times_`` of the estimator.
+            Times of the curves; None: ``unique_times_`` of the estimator.
         names : sequence of str of length n_rows, default=None
             Of the rows, for the legend. None: "row 0", "row 1", ...
         confidence : float, default=0.9
@@ -116,7 +116,7 @@ class SurvivalCurveDisplay:
         NotFittedError
             The estimator is not fitted.
         ValueError
-            Rows, times, or the confidence cannot be used, or the names are of another number.
+            Rows, times, or the confidence cannot be used, or there is another number of names.
         ImportError
             Matplotlib is not installed.
         """
@@ -179,7 +179,7 @@ class SurvivalCurveDisplay:
 class QuantileDependenceDisplay:
     """A quantile of a life model against one feature, with its pointwise confidence band.
 
-    The median, say, or the B10 life (``q=0.1``), while all other features stay where they are. It is
+    It shows the median, or the B10 life (``q=0.1``), for example, while all other features are fixed. It is
     recommended to use `from_estimator`; parameters are stored as attributes.
 
     Parameters
@@ -196,9 +196,9 @@ class QuantileDependenceDisplay:
         Probability of the quantile.
     beyond : bool, default=False
         Whether an end of an interval lies beyond the bounds of the target by more than these are apart on the
-        scale of the model: the title then says so.
+        scale of the model. The title then shows it.
     state : {"known", "mostly noise", "unknown"}, default="known"
-        The worst of what is known of the quantiles, as ``quantile_state`` returns it; the title says so, too.
+        The worst state of the quantiles, as ``quantile_state`` returns them. The title shows it, too.
 
     Attributes
     ----------
@@ -218,8 +218,8 @@ class QuantileDependenceDisplay:
 
     Notes
     -----
-    On its scale the model is additive: with other values of the other features the curve of log time is the
-    same but for a shift. So, unlike an average over rows, the picture needs no rows.
+    On its scale the model is additive: other values of the other features only shift the curve of log time.
+    So, unlike an average over rows, the picture needs no rows.
 
     **Privacy.** A picture of released quantities is released: it costs nothing.
 
@@ -285,10 +285,10 @@ class QuantileDependenceDisplay:
         NotFittedError
             The estimator is not fitted.
         ValueError
-            There is no such feature; ``at`` gives no value of a column that has no centre; or q or confidence
+            There is no such feature; ``at`` gives no value of a column without a centre; or q or confidence
             is out of range.
         ImportError
-            Matplotlib is not installed, or pandas, where the columns of the fit had names.
+            Matplotlib is not installed, or pandas, if the columns of the fit had names.
         """
         check_is_fitted(estimator)
         columns = _Columns(estimator)
@@ -343,7 +343,7 @@ class QuantileDependenceDisplay:
             places = np.arange(len(self.values))
             self.line_ = self.ax_.errorbar(places, self.quantiles, yerr=reach, fmt="o", capsize=3)
             self.ax_.set_xticks(places, [str(value) for value in self.values], parse_math=False)
-        # Names are not formulas, whatever they hold.
+        # Names are not formulas, whatever they contain.
         self.ax_.set_xlabel(self.name, parse_math=False)
         self.ax_.set_ylabel("median" if self.q == 0.5 else f"{100 * self.q:g} % quantile")
         if self.beyond:
@@ -388,7 +388,7 @@ class _Columns:
         raise ValueError(f"values must be given for the feature {name!r}.")
 
     def table(self, name: str, values: NDArray[Any], at: Any) -> Any:
-        """Return a table in which one feature takes the values, and the others stay."""
+        """Return a table in which one feature takes the values, and the others are fixed."""
         fixed = self._read(at)
         columns: dict[str, Any] = {}
         for other in self._names:
@@ -420,7 +420,7 @@ class _Columns:
 
 Kind = Literal["probability", "cox-snell"]
 
-# Shares that have failed, as probability paper is ruled.
+# Ticks of the probability plot: shares that have failed, as on probability paper.
 _TICKS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)
 
 
@@ -436,7 +436,7 @@ class ResidualDisplay:
     fit : GoodnessOfFit
         As ``goodness_of_fit`` of the model returns it.
     distribution : ErrorDistribution
-        The law, ``error_distribution_`` of the model.
+        The distribution of the fit, ``error_distribution_`` of the model.
 
     Attributes
     ----------
@@ -445,13 +445,13 @@ class ResidualDisplay:
     figure_ : matplotlib Figure
         The figure of the axes.
     line_ : matplotlib Line2D
-        The estimate at the ends of the cells, where it is above 0.
+        The estimate at the ends of the cells, if it is above 0.
     band_ : matplotlib PolyCollection
         Confidence intervals of noise and sampling.
     noise_band_ : matplotlib PolyCollection
         Those of the noise alone.
     distribution_line_ : matplotlib Line2D
-        The diagonal: what a right law shows but for noise and sampling.
+        The diagonal: the right distribution, without noise and sampling.
 
     See Also
     --------
@@ -459,11 +459,11 @@ class ResidualDisplay:
 
     Notes
     -----
-    The probability plot shows the share of rows that have failed, on the scale of the law's quantiles,
-    against the standardised error: Weibull paper for Weibull times, log-normal paper for log-normal ones. The
-    Cox-Snell plot shows the cumulative hazard of the residuals against that of the law. Where a point lies
-    above the diagonal, more rows had failed by then than the law expects. Points are not independent: one
-    deviation early carries on.
+    The probability plot shows the share of rows that have failed against the standardised error, on the scale
+    of the distribution's quantiles: Weibull paper for Weibull times, log-normal paper for log-normal ones.
+    The Cox-Snell plot shows the cumulative hazard of the residuals against that of the distribution. If a
+    point lies above the diagonal, more rows had failed by then than the distribution expects. Points are not
+    independent: one early deviation affects all later points.
 
     **Privacy.** A picture of released quantities is released: it costs nothing.
 
@@ -558,28 +558,28 @@ class ResidualDisplay:
         )
         self.line_: Any = self.ax_.plot(places, values, "C0.-", label="residuals")[0]
         ends = places[[0, -1]] if len(places) else np.zeros(2)
-        self.distribution_line_: Any = self.ax_.plot(ends, ends, "k--", linewidth=1, label="law")[0]
+        self.distribution_line_: Any = self.ax_.plot(ends, ends, "k--", linewidth=1, label="distribution")[0]
         self._name_axes(kind, values)
         return self
 
     def _heights(self, hazard: FloatArray, kind: Kind) -> FloatArray:
-        """Cumulative hazards, or the law's quantiles of the shares that have failed."""
+        """Return cumulative hazards, or the distribution's quantiles of the shares that have failed."""
         if kind == "cox-snell":
             return hazard
-        # A hazard of 0 has the quantile -inf, which cannot be drawn: below all that is.
+        # A hazard of 0 has the quantile -inf, which cannot be drawn: it is put below all others.
         shares = np.clip(-np.expm1(-hazard), 1e-6, 1.0 - 1e-6)
         return self.distribution.quantile(shares)
 
     def _name_axes(self, kind: Kind, values: FloatArray) -> None:
         ax, fit = self.ax_, self.fit
         if kind == "cox-snell":
-            ax.set(xlabel="cumulative hazard by the law", ylabel="cumulative hazard of the residuals")
+            ax.set(xlabel="cumulative hazard by the model", ylabel="cumulative hazard of the residuals")
         else:
             heights = self.distribution.quantile(np.array(_TICKS))
             ax.set_yticks(heights, [f"{100 * share:g} %" for share in _TICKS])
             ax.set(xlabel="standardised residual", ylabel="share that has failed")
         if len(values):
-            # The picture is that of the estimate and the law: ends of wide bands may be far away.
+            # The limits are those of the estimate and the diagonal: ends of wide bands may be far away.
             ends = [*values[[0, -1]], *self.distribution_line_.get_ydata()]
             low, high = min(ends), max(ends)
             margin = 0.05 * (high - low)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every display shares: the axes to draw on, legends, colours of classes, and features by name."""
+"""Parts of every display: the axes to draw on, legends, colours of classes, and features by name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ import numpy as np
 from .._typing import FloatArray
 from ..utils import check_int
 
-# Classes that matplotlib's "tab10" tells apart.
+# Number of classes that matplotlib's "tab10" distinguishes.
 _MOST_DISTINCT_COLOURS = 10
 
 
 def check_matplotlib(display: str) -> None:
-    """Without matplotlib, say which extra has it."""
+    """Raise ImportError with the name of the extra, if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -24,7 +24,7 @@ def check_matplotlib(display: str) -> None:
 
 
 def check_axes(ax: Any) -> None:
-    """Refuse what nothing can be drawn on."""
+    """Raise TypeError for an object that nothing can be drawn on."""
     if ax is not None and not hasattr(ax, "figure"):
         raise TypeError(f"ax must be matplotlib Axes or None, not {type(ax).__name__}.")
 
@@ -41,7 +41,7 @@ def new_axes(ax: Any, display: str) -> tuple[Any, Any]:
 
 
 def plain_legend(ax: Any, **options: Any) -> None:
-    """Draw a legend whose names are no formulas, whatever they hold."""
+    """Draw a legend whose names are no formulas, whatever they contain."""
     for text in ax.legend(**options).get_texts():
         text.set_parse_math(False)
 
@@ -73,12 +73,12 @@ def find_feature(feature: Any, names: Sequence[str]) -> int:
 
 
 def class_colours(n_classes: int, cmap: Any) -> FloatArray:
-    """Return the colour of every class, of shape (n_classes, 4); None stands for a map that has enough."""
+    """Return the colour of every class, of shape (n_classes, 4); None means a map that has enough colours."""
     from matplotlib import colormaps
 
     if cmap is None:
         cmap = "tab10" if n_classes <= _MOST_DISTINCT_COLOURS else "gist_rainbow"
     chosen = colormaps.get_cmap(cmap)
-    # A list of colours is read off; a continuous map is spread over the classes.
+    # A list of colours is read in order; a continuous map is spread over the classes.
     steps = np.arange(n_classes) if chosen.N < 256 else np.linspace(0, 1, n_classes)
     return np.asarray(chosen(steps))

@@ -25,8 +25,9 @@ from ..utils._private_fit import warn_user
 from ..utils._public_module import public_module
 from ._matplotlib import check_axes, check_matplotlib, class_colours, new_axes, plain_legend
 
-#: The epsilon of the line that stands for no privacy, where no other estimator is given for it.
+#: Epsilon of the line without privacy, if no other estimator is given for it.
 ALMOST_NO_NOISE = 1e6
+# Title of the picture.
 _WARNING = "For planning, on public or simulated data: this picture itself is NOT private"
 
 
@@ -36,8 +37,8 @@ class PrivacyUtilityDisplay:
     """Test score against epsilon: median and quartiles over repeated splits and fresh noise.
 
     **A planning tool for public or simulated data.** The scores are exact functions of the rows that they are
-    computed on: drawn from private rows, the picture leaks them, whatever the ledger says, and so does a
-    choice of epsilon that was made by looking at it.
+    computed on. If the picture is drawn from private rows, it leaks them, whatever the ledger holds. So does
+    an epsilon that was chosen from it.
 
     It is recommended to use `from_estimator`; parameters are stored as attributes.
 
@@ -46,15 +47,15 @@ class PrivacyUtilityDisplay:
     epsilons : ndarray of shape (n_epsilons,)
         The epsilons, rising.
     scores : ndarray of shape (n_epsilons, n_repeats)
-        Test scores; NaN where a fit failed.
+        Test scores; NaN if a fit failed.
     non_private_scores : ndarray of shape (n_repeats,) or None, default=None
         Test scores without privacy on the same splits.
     non_private_name : str, default="not private"
-        What they are of.
+        Their name.
     score_name : str, default="score"
         Label of the vertical axis.
     failures : tuple of str, default=()
-        What went wrong in every fit that failed.
+        Error of every fit that failed.
 
     Attributes
     ----------
@@ -75,8 +76,8 @@ class PrivacyUtilityDisplay:
 
     Notes
     -----
-    **Privacy.** None: see above. A ledger of the estimator is charged for every fit, the fits of the line
-    without privacy included if they have one, but does not cover the scores.
+    **Privacy.** None: see above. If the estimator has a ledger, every fit is charged, and so are fits of the
+    line without privacy, if they have one. The ledger does not cover the scores.
 
     Examples
     --------
@@ -130,26 +131,26 @@ class PrivacyUtilityDisplay:
         y : array-like of shape (n_samples,), default=None
             Targets.
         epsilons : sequence of float or Fraction, default=(0.1, 0.3, 1, 3, 10)
-            Different ones, finite, above 0.
+            Different numbers, finite, above 0.
         n_repeats : int, default=10
             Number of splits, at least 1; the same ones at every epsilon. Every fit draws fresh noise.
         param_name : str, default="epsilon"
             Parameter that takes the epsilon, such as "dptreeclassifier__epsilon" in a pipeline.
         test_size : float, default=0.25
-            Share of the rows, in (0, 1), that is held out: at random, stratified for a classifier; with
-            ``groups`` in `fit_params`, share of the groups, which are never split.
+            Share of the rows, in (0, 1), that is held out: at random, stratified for a classifier. With
+            ``groups`` in `fit_params` it is the share of the groups, which are never split.
         fit_params : mapping, default=None
             Keywords of ``fit``; those with one value per row are split with the rows.
         scoring : str, callable or None, default=None
-            As scikit-learn has it. None: the estimator's own score.
+            As in scikit-learn. None: the estimator's own score.
         non_private : estimator, "auto" or None, default="auto"
-            What is drawn as the line without privacy. "auto": the same estimator at epsilon 1e6, unless it
-            has a ledger, which would be charged as much. None: no line. Another estimator takes those of
+            Estimator of the line without privacy. "auto": the same estimator at epsilon 1e6, unless it has a
+            ledger, which would be charged this epsilon. None: no line. Another estimator takes those of
             `fit_params` that its ``fit`` names.
         random_state : int, RandomState instance or None, default=None
-            Of the splits; it seeds no noise.
+            Seed of the splits; it seeds no noise.
         n_jobs : int, default=None
-            Number of fits at a time, as joblib has it.
+            Number of fits at a time, as in joblib.
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         **kwargs : dict
@@ -164,14 +165,15 @@ class PrivacyUtilityDisplay:
         TypeError, ValueError
             A parameter is of another type or out of its range.
         ImportError
-            Matplotlib is not installed; before anything is fitted.
+            Matplotlib is not installed; it is raised before anything is fitted.
         Exception
-            What the first fit raised, if no fit with privacy succeeded.
+            The error of the first fit, if no fit with privacy succeeded.
 
         Warns
         -----
         FitFailedWarning
-            Some fits failed, for want of budget in a ledger, say. The others are drawn, and `failures` tells.
+            Some fits failed, such as by a ledger without budget. The others are drawn; `failures` has the
+            errors.
         """
         check_matplotlib(cls.__name__)
         check_axes(ax)
@@ -186,7 +188,7 @@ class PrivacyUtilityDisplay:
             known = {key: value for key, value in params.items() if has_fit_parameter(reference, key)}
             models.append((reference, known))
         scorer = check_scoring(estimator, scoring)
-        # Repeat by repeat: a budget that runs out leaves whole repeats, not whole epsilons.
+        # Repeat by repeat: if a budget runs out, whole repeats are left, not whole epsilons.
         outcomes = Parallel(n_jobs=n_jobs)(
             delayed(_score)(model, X, y, own, split, scorer) for split in splits for model, own in models
         )
@@ -330,7 +332,7 @@ class PrivateEvaluationDisplay:
     evaluation : PrivateEvaluation
         As `private_evaluate` returns it.
     groups : sequence, default=(None,)
-        Declared groups of interest to draw; None stands for all rows.
+        Declared groups of interest to draw; None means all rows.
 
     Attributes
     ----------
@@ -349,9 +351,9 @@ class PrivateEvaluationDisplay:
     -----
     **Privacy.** A picture of released quantities is released: it costs nothing.
 
-    Bars of a calibration curve are the intervals of the observed shares, each by itself. A ROC curve has
-    none: the interval of the area below it stands in the legend, and negative counts are drawn as 0, so that
-    the area of the picture may be another than the estimate.
+    Bars of a calibration curve are the intervals of the observed shares, each by itself. A ROC curve has no
+    intervals. The legend has the interval of the area below it. Negative counts are drawn as 0, so the area
+    of the picture may differ from the estimate.
 
     Examples
     --------
@@ -390,7 +392,7 @@ class PrivateEvaluationDisplay:
         curve : {"calibration", "roc"}, default="calibration"
             What to draw.
         groups : sequence, default=(None,)
-            Declared groups of interest to draw; None stands for all rows.
+            Declared groups of interest to draw; None means all rows.
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
@@ -465,7 +467,7 @@ class PrivateEvaluationDisplay:
         return self
 
     def _calibration(self, group: Any) -> tuple[Any, Any, Any]:
-        """Return scores, observed shares and the reach of their intervals down and up."""
+        """Return scores, observed shares, and the distances of the ends of their intervals, down and up."""
         points = [
             point
             for point in self.evaluation.calibration_curve(group)

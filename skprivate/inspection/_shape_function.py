@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Display of what one feature adds to the scores of a boosting, with the noise of its own steps."""
+"""Display of the contribution of one feature to the scores of a boosting, with the noise of its own steps."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -13,29 +13,28 @@ from ..ensemble import ShapeFunction
 from ..utils._public_module import public_module
 from ._matplotlib import class_colours, find_feature, new_axes, plain_legend
 
-# Share of the distance between two levels that their marks take, where there are several classes.
+# Share of the distance between two levels that their marks take, if there are several classes. Set by hand.
 _SPREAD = 0.6
-# How much paler the band of the noise is than its line.
+# Opacity of the band of the noise. Set by hand.
 _BAND = 0.25
 
 
 @public_module("skprivate.inspection")
 @dataclass(kw_only=True, eq=False, repr=False)
 class ShapeFunctionDisplay:
-    """What one feature adds to the scores: steps over the bins of numbers, marks for levels.
+    """Contribution of one feature to the scores: steps over the bins of numbers, marks for levels.
 
-    A band, or a bar, reaches ``n_std`` standard deviations of the noise of the column's own steps to both
-    sides. It is recommended to
-    use `from_estimator`; parameters are stored as attributes.
+    A band, or a bar, extends ``n_std`` standard deviations of the noise of the column's own steps to both
+    sides. It is recommended to use `from_estimator`; parameters are stored as attributes.
 
     Parameters
     ----------
     shape : ShapeFunction
         Of one feature, from ``shape_functions_``.
     score : str, default="score"
-        What is drawn, for the axis.
+        The quantity that is drawn, for the axis.
     classes : ndarray of shape (n_classes,), default=None
-        The classes that the columns of ``shape.values`` are about, where it has several.
+        The classes of the columns of ``shape.values``, if it has several.
 
     Attributes
     ----------
@@ -48,7 +47,7 @@ class ShapeFunctionDisplay:
     bands_ : list of matplotlib artists
         The bands of the noise over bins; empty over levels.
     missing_ : list of matplotlib ErrorbarContainer
-        The marks of missing values, right of the bins; empty where there are none.
+        The marks of missing values, right of the bins; empty if there are none.
 
     See Also
     --------
@@ -59,10 +58,10 @@ class ShapeFunctionDisplay:
     -----
     **Privacy.** A picture of released quantities is released: it costs nothing.
 
-    The band is that of the noise in the sums of this column's own steps, and no confidence interval: the
-    values may be further from those without noise, as noise of other columns' steps and of the counts that
-    made the cells moves them, too, most of all in correlated columns and small cells; and rows have chance of
-    their own.
+    The band is that of the noise in the sums of this column's own steps, and no confidence interval. The
+    values may be further from those without noise. Noise of other columns' steps, and of the counts that made
+    the cells, moves them, too, most of all in correlated columns and small cells. So does the sampling of the
+    rows.
 
     Examples
     --------
@@ -94,7 +93,7 @@ class ShapeFunctionDisplay:
         feature : int or str
             Number or name of the column.
         n_std : float, default=2.0
-            Standard deviations of the noise that bands and bars reach to both sides, 0 or more.
+            Standard deviations of the noise that bands and bars extend to both sides, 0 or more.
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
@@ -130,7 +129,7 @@ class ShapeFunctionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         n_std : float, default=2.0
-            Standard deviations of the noise that bands and bars reach to both sides, 0 or more.
+            Standard deviations of the noise that bands and bars extend to both sides, 0 or more.
         cmap : str or Colormap, default=None
             Colours of the classes. None: "tab10" for up to ten classes, "gist_rainbow" for more.
 
@@ -185,7 +184,7 @@ class ShapeFunctionDisplay:
 
     def _name_axes(self) -> None:
         shape, ax = self.shape, self.ax_
-        # Names are not formulas, whatever they hold.
+        # Names are not formulas, whatever they contain.
         ax.set_xlabel(shape.name, parse_math=False)
         ax.set_ylabel(self.score, parse_math=False)
         if shape.edges is None:

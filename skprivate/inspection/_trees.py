@@ -19,16 +19,16 @@ from ..utils import check_int
 from ..utils._public_module import public_module
 from ._matplotlib import class_colours, colour_by_number, legend_of_classes, new_axes
 
-# Size of letters in points: that of boxes with much room, and the least that can be read.
+# Size of letters in points: of boxes with much room, and the smallest that can be read. Set by hand.
 _LARGEST_FONT, _LEAST_FONT = 9.0, 3.0
 # Mean width of a letter and height of a line, as shares of its size, of matplotlib's usual font.
 # An inch has 72 points.
 _LETTER_WIDTH, _LINE_HEIGHT, _POINTS = 0.6, 1.3, 72.0
-# Share of a class's colour in a box of probability 1, so that black letters are read on any.
+# Share of a class's colour in a box of probability 1, so that black letters can be read on any. Set by hand.
 _STRONGEST = 0.75
-# Opacity of the colour of a mean, for the same reason.
+# Opacity of the colour of a mean, for the same reason. Set by hand.
 _CLEAR = 0.6
-# Share of its place in the row that a box fills, and of the height of its level.
+# Shares of its width in the row, and of the height of its level, that a box fills. Set by hand.
 _BOX_WIDTH, _BOX_HEIGHT = 0.9, 0.55
 
 
@@ -37,16 +37,17 @@ _BOX_WIDTH, _BOX_HEIGHT = 0.9, 0.55
 class PrivateTreeDisplay:
     """A fitted private tree as boxes and lines, the root on top.
 
-    The colour of a box is that of its most probable class, the paler the less probable it is; a legend names
-    the classes. Of a tree of numbers it is that of the mean, between the least and the largest one of all
-    boxes, with a colour bar; leaves show it plus or minus a standard deviation. Rows of which the rule in a
-    box is true go left. It is recommended to use `from_estimator`; parameters are stored as attributes.
+    The colour of a box is that of its most probable class. It is paler if the class is less probable; a
+    legend names the classes. In a tree of numbers the colour is that of the mean, between the smallest and
+    the largest mean of all boxes, with a colour bar. Leaves show it plus or minus a standard deviation. Rows
+    for which the rule in a box is true go left. It is recommended to use `from_estimator`; parameters are
+    stored as attributes.
 
     Parameters
     ----------
     left : ndarray of int of shape (n_nodes,)
-        Left child of every node, the right one is the next; a leaf points to itself. Nodes are numbered level
-        by level, from the root 0.
+        Left child of every node; the right child is the next node. A leaf points to itself. Nodes are
+        numbered level by level, from the root 0.
     labels : sequence of str of length n_nodes
         Text of the boxes.
     node_proba : ndarray of shape (n_nodes, n_classes), default=None
@@ -67,7 +68,7 @@ class PrivateTreeDisplay:
     lines_ : matplotlib LineCollection
         The lines from every node but the root to its parent.
     texts_ : list of matplotlib Text
-        The text of the boxes; empty where they have no room for it.
+        The text of the boxes; empty if they have no room for it.
 
     See Also
     --------
@@ -116,7 +117,7 @@ class PrivateTreeDisplay:
         estimator : estimator
             A fitted private tree.
         max_depth : int, default=None
-            Depth that is drawn, 0 or more; a box at this depth stands for all that is below it. None: all.
+            Depth that is drawn, 0 or more; a box at this depth represents everything below it. None: all.
         decimals : int, default=2
             Decimals of thresholds, probabilities and their errors, 0 or more.
         ax : matplotlib Axes, default=None
@@ -189,7 +190,7 @@ class PrivateTreeDisplay:
         self.boxes_ = PolyCollection(list(corners), edgecolor="grey", zorder=2)
         if self.node_values is not None:
             values = self.node_values
-            # Half transparent on white: black letters are read on any.
+            # Half transparent on white, so that black letters can be read on any colour.
             self.boxes_.set_alpha(_CLEAR)
             limits = values.min(), values.max()
             colour_by_number(self.ax_, self.boxes_, values, limits, cmap or "viridis", "estimated mean of y")
@@ -205,14 +206,14 @@ class PrivateTreeDisplay:
         return self
 
     def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
-        """Colour boxes: white where classes are equally probable, that of a class where it is sure."""
+        """Colour boxes: white if classes are equally probable, the colour of a class if it is certain."""
         colours, even = class_colours(len(classes), cmap), 1 / len(classes)
         sure = np.clip((shares.max(axis=1) - even) / (1 - even), 0.0, 1.0)[:, np.newaxis]
         self.boxes_.set(facecolor=1 - _STRONGEST * sure * (1 - colours[shares.argmax(axis=1), :3]))
         legend_of_classes(self.ax_, classes, colours, "class")
 
     def _write(self, places: FloatArray, style: dict[str, Any]) -> list[Any]:
-        """Write the text of the boxes in letters that fit, or nothing where these would be too small."""
+        """Write the text of the boxes in letters that fit, or nothing if these would be too small."""
         lines = [label.splitlines() for label in self.labels]
         leaves = np.asarray(self.left) == np.arange(len(self.left))
         columns, levels = np.count_nonzero(leaves), 1 - places[:, 1].min()
@@ -224,7 +225,7 @@ class PrivateTreeDisplay:
         if fitting < _LEAST_FONT and "fontsize" not in style:
             return []
         fontsize = min(fitting, _LARGEST_FONT)
-        # Names are not formulas, whatever they hold.
+        # Names are not formulas, whatever they contain.
         options = {"ha": "center", "va": "center", "fontsize": fontsize, "parse_math": False} | style
         return [
             self.ax_.text(x, y, label, **options) for (x, y), label in zip(places, self.labels, strict=True)
@@ -252,7 +253,7 @@ def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decim
 
 
 def _estimate(estimator: Any, shares: FloatArray, decimals: int) -> str:
-    """Return what a node predicts."""
+    """Return the prediction of a node."""
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         return f"{float(estimator._in_units(shares[1])):.{decimals}f}"
@@ -260,7 +261,7 @@ def _estimate(estimator: Any, shares: FloatArray, decimals: int) -> str:
 
 
 def _places(left: NDArray[np.integer[Any]]) -> FloatArray:
-    """Centres of the boxes, of shape (n_nodes, 2): leaves side by side, parents above their children."""
+    """Return centres of the boxes, of shape (n_nodes, 2): leaves side by side, parents above children."""
     n_nodes = len(left)
     places = np.zeros((n_nodes, 2))
     inner = np.flatnonzero(left != np.arange(n_nodes))
@@ -284,10 +285,11 @@ def _places(left: NDArray[np.integer[Any]]) -> FloatArray:
 class PartitionDisplay:
     """Cells of a fitted private tree in two features, as coloured rectangles.
 
-    Two classes: the colour is the estimated probability of the second class, with a colour bar. Several: it
-    is the predicted class, with a legend. Numbers: it is the estimated mean, between the least and the
-    largest one of all leaves, with a colour bar. Of a tree over more than two features, the cells are drawn
-    that a plane cuts. It is recommended to use `from_estimator`; parameters are stored as attributes.
+    Two classes: the colour is the estimated probability of the second class, with a colour bar. Several
+    classes: it is the predicted class, with a legend. Numbers: it is the estimated mean, between the smallest
+    and the largest mean of all leaves, with a colour bar. For a tree over more than two features, the cells
+    that a plane cuts are drawn. It is recommended to use `from_estimator`; parameters are stored as
+    attributes.
 
     Parameters
     ----------
@@ -306,7 +308,7 @@ class PartitionDisplay:
     leaf_values : ndarray of shape (n_cells,), default=None
         Estimated mean of every cell; None for classes.
     value_range : tuple of two floats, default=None
-        Values of the two ends of the colours; None: the least and the largest of `leaf_values`.
+        Values of the two ends of the colours; None: the smallest and the largest of `leaf_values`.
 
     Attributes
     ----------
@@ -370,12 +372,12 @@ class PartitionDisplay:
         estimator : estimator
             A fitted tree, with `partition_`, and `leaf_proba_` and `classes_` or `leaf_values_`.
         features : pair of int or str, default=(0, 1)
-            Features of the two axes: numbers of columns, or names where the tree was fitted with names.
-            Levels without an order lie at the places by which the tree compares them.
+            Features of the two axes: numbers of columns, or names if the tree was fitted with names. Levels
+            without an order are placed where the tree compares them.
         at : array-like of shape (n_features,), or record of a declared table, default=None
-            A row: where the plane cuts the other features; its values of the two features do not matter.
-            Values outside the box count as on its boundary. None: the middle of the box. Of a number that may
-            be missing the cells are drawn of rows that have it.
+            A row at which the plane cuts the other features; its values of the two features have no effect.
+            Values outside the box count as on its boundary. None: the middle of the box. If a number may be
+            missing, the cells of rows that have it are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
@@ -393,7 +395,7 @@ class PartitionDisplay:
         NotFittedError
             The tree is not fitted.
         ValueError
-            Features that are not two different columns of the tree, or a row of another length.
+            The features are not two different columns of the tree, or the row has another length.
         ImportError
             Matplotlib is not installed.
         """
@@ -457,7 +459,7 @@ class PartitionDisplay:
 
         style: dict[str, Any] = {"edgecolor": "grey", "linewidth": 0.5} | kwargs
         self.patches_ = PolyCollection(list(self._rectangles()), **style)
-        # Without a margin around the box, also where something else is drawn on the axes.
+        # Without a margin around the box, also if something else is drawn on the axes.
         self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
         self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
         if self.leaf_values is not None:
@@ -474,7 +476,7 @@ class PartitionDisplay:
         else:
             raise ValueError("leaf_proba and classes are needed, or leaf_values.")
         self.ax_.add_collection(self.patches_)
-        # Matplotlib before 3.11 needs to be asked.
+        # Matplotlib before 3.11 requires this call.
         self.ax_.autoscale_view()
         self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.xticks is not None:
@@ -484,7 +486,7 @@ class PartitionDisplay:
         return self
 
     def _rectangles(self) -> FloatArray:
-        """Corners counter-clockwise, of shape (n_cells, 4, 2)."""
+        """Return corners counter-clockwise, of shape (n_cells, 4, 2)."""
         (left, bottom), (right, top) = self.lower.T, self.upper.T
         corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
         return np.array(corners).transpose(2, 0, 1)
@@ -518,17 +520,17 @@ def _check_features(features: Any, n_features: int, names: NDArray[Any] | None) 
 
 @dataclass(frozen=True)
 class FeatureAxis:
-    """One feature as an axis: the columns of the partition that its values move along.
+    """One feature as an axis: the columns of the partition along which its values move.
 
     Attributes
     ----------
     partition : Partition
     columns : list of int
-        Several where a number may be missing, which has one place in each of them.
+        There are several if a number may be missing: it has one place in each of them.
     indicators : list of int
         Columns that are 0 in rows that have a value.
     bounds : tuple of float
-        Bounds of the values; what lies beyond them are missing cells.
+        Bounds of the values; beyond them are missing cells.
     ticks : dict of str to float, or None
         Places of levels.
     """
@@ -541,7 +543,7 @@ class FeatureAxis:
 
     @classmethod
     def of(cls, partition: Any, domain: TableDomain | None, feature: int) -> Self:
-        """Return the axis of a feature, or of a declared column where columns are derived."""
+        """Return the axis of a feature, or of a declared column if columns are derived."""
         box = (float(partition.lower[feature]), float(partition.upper[feature]))
         if partition.derived is None or domain is None:
             return cls(partition, [feature], [], box, None)
@@ -549,7 +551,7 @@ class FeatureAxis:
         column, name = partition.derived.columns[columns[0]], domain.names[feature]
         box = (float(partition.lower[columns[0]]), float(partition.upper[columns[0]]))
         if isinstance(column, LevelsColumn):
-            # Its first component; the others stay where the row has them.
+            # Only the first component moves; the others keep the values of the row.
             levels = [end.removeprefix("=") for end in domain.columns[name].suffixes()]
             known = [*levels, *["missing"] * (column.indicator is not None)]
             return cls(partition, columns[:1], [], box, dict(zip(known, column.places, strict=True)))
@@ -562,7 +564,7 @@ class FeatureAxis:
         return cls(partition, [j for j in columns if j not in indicators], indicators, box, None)
 
     def ends(self, leaves: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and the upper ends of leaves along the axis; not in order where one is empty."""
+        """Return the lower and the upper ends of leaves along the axis; not in order if a leaf is empty."""
         low, high = (corner[leaves][:, self.columns] for corner in self.partition.cells())
         lower: FloatArray = np.maximum(low.max(axis=1), self.bounds[0])
         upper: FloatArray = np.minimum(high.min(axis=1), self.bounds[1])

@@ -21,42 +21,43 @@ from ..utils._public_module import public_module
 from ..utils._tables import validate_data
 from ._estimator import LABEL_CONSTRAINTS, BaseLabelPrivate
 from ._models import LEAST_SHARE, NoisyRows, base_rate, calibrate_classes, to_proba
-from ._reporters import ClassReporter
+from ._reporters import UNEXPLAINED, ClassReporter
 
 
 @public_module("skprivate.label_privacy")
 class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
-    """Classifier of labels that are protected one by one, features in clear: any regressor inside.
+    """Classifier of labels protected by randomised response; features in clear, any regressor inside.
 
-    Every label goes through randomised response. An unbiased number stands for what is left of it, and a
-    regressor, by default of boosted trees, learns that number from the features, which are NOT PROTECTED.
+    Every label is randomised, and the report is turned into an unbiased number. A regressor, by default of
+    boosted trees, learns that number from the features, which are NOT PROTECTED.
 
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor, pipeline or search with ``fit`` and ``predict``, of which one clone is fitted to every
-        class (to the second of two). All that it does, a search over its parameters included, is done with
-        the noisy labels and costs nothing. None: a ridge regression, then a `HistGradientBoostingRegressor`
-        of what it leaves, with leaves that are large enough for the noise, and with as many trees as predict
-        held-out reports best. Where columns hold anything but numbers, there is no ridge regression.
+        Any regressor, pipeline or search with ``fit`` and ``predict``. One clone is fitted to every class (to
+        the second of two). Everything that it does, a search over its parameters included, is done with the
+        noisy labels and costs nothing. None: a ridge regression, then a `HistGradientBoostingRegressor` of
+        its residuals. The leaves are large enough for the noise, and the number of trees is the one that
+        predicts held-out reports best. If columns hold anything but numbers, there is no ridge regression.
     epsilon : float or Fraction, default=1.0
-        Privacy loss of one label, > 0 and finite; with ``groups`` of all labels of a person.
+        Privacy loss of one label, > 0 and finite; with ``groups``, of all labels of a person.
     classes : array-like of labels, default=None
         Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: those
-        of the public rows; without public rows they are read from private rows, which is a leak. White space
+        of the public rows. Without public rows they are read from private rows, which is a leak. White space
         around text does not count, and True equals 1. A private label that is not in ``classes`` is counted
         as the first class, without a warning. A public one raises ``ValueError``. If the type of ``y`` is
         text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
         meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     cv : int or None, default=4
-        Folds by which held-out reports tell how far predictions are to be trusted, at least 2; costs as many
-        more fits, and no privacy. None: predictions are taken as they are.
+        Number of folds, at least 2. Held-out reports show how much predictions are to be trusted. It costs as
+        many more fits, and no privacy. None: predictions are used as they are.
     max_rows_per_group : int, default=1
-        Where ``groups`` are passed, labels of a person that count; each gets its share of epsilon.
+        With ``groups``: number of labels of a person that count. Each gets its share of epsilon.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the reports reproducible, and not private.
+        None: entropy of the operating system. Any other value makes the reports reproducible, and not
+        private.
     ledger : PrivacyLedger, default=None
-        Charged before any noise is drawn.
+        It is charged before any noise is drawn.
 
     Attributes
     ----------
@@ -65,11 +66,11 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     estimators_ : list of regressors
-        One of every class; of two classes that of the second. What they keep of X is in them.
+        One per class; for two classes only that of the second. They may hold what they keep of X.
     base_proba_ : ndarray of shape (n_classes,)
-        The base rate, from the reports and public rows.
+        The base rate, by the reports and public rows.
     slope_ : float
-        Factor of what the regressors predict beyond the base rate; 0: they predict no better than it.
+        Factor of the predicted deviations from the base rate. 0: the regressors predict no better than it.
     base_share_ : float
         Share of the base rate in every prediction.
     reporter_ : ClassReporter
@@ -77,35 +78,35 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X had string names.
 
     See Also
     --------
     LabelPrivateRegressor : The same for numbers.
-    LocallyPrivateTreeClassifier : Protects features too, unless told ``protect="label"``.
+    LocallyPrivateTreeClassifier : Protects features too, unless ``protect="label"``.
 
     Notes
     -----
-    **Privacy.** Relation: label. Two data sets that differ in the label of one row are hard to tell apart;
-    the features of all rows, and which rows are whose, are NOT protected, and a regressor may keep them. A
+    **Privacy.** Relation: label. Two data sets that differ in the label of one row are hard to distinguish.
+    The features of all rows, and which rows are whose, are NOT protected, and a regressor may keep them. A
     report has probability p under its own label and q = (1 - p) / (K - 1) under any other, with p / q
-    certified to be at most exp(epsilon); a row has one report, and what follows is a function of reports,
-    features and public rows. Of a person ``max_rows_per_group`` = m labels are reported, each for epsilon /
+    certified to be at most exp(epsilon). A row has one report, and the rest is a function of reports,
+    features and public rows. ``max_rows_per_group`` = m labels of a person are reported, each for epsilon /
     m, and losses of independent reports add up. Reports are drawn here from labels that this process holds,
-    so a fit is a *simulation*; `fit_reports` takes reports that clients drew by ``make_reporter()``. A seeded
+    so a fit is a *simulation*. `fit_reports` takes reports that clients drew by ``make_reporter()``. A seeded
     fit, or one that reads classes from private rows, claims "not-private".
 
     Proof: :doc:`/proofs/randomised_response`.
 
     The target of class k is ``t = (1[report = k] - q) / (p - q)``. Its mean given the features is the
-    probability of the class, its variance ``u (1 - u) / (p - q)^2`` with u the probability of the report k:
-    with two classes ``P (1 - P) + e / (e - 1)^2``. A public row has weight 1, another one
-    ``v / (v + noise)`` with v a typical variance of labels given features, 0.15 of two classes.
+    probability of the class. Its variance is ``u (1 - u) / (p - q)^2`` with u the probability of the report
+    k, and with two classes ``P (1 - P) + e / (e - 1)^2``. A public row has weight 1, another one ``v / (v +
+    noise)`` with v a typical variance of labels given features, 0.15 for two classes.
 
     Predictions are stretched or shrunk about the base rate by ``slope_``, put on the simplex and mixed with
-    the base rate, so that none is 0 or 1. Both numbers are means, given the held-out reports, where an effect
-    of the features is as likely as none before. Where the odds of an effect stay below 3.2, the base rate is
-    all that is predicted.
+    the base rate, so that none is 0 or 1. Both numbers are means, given the held-out reports. Before them, an
+    effect of the features is as likely as none. If the odds of an effect stay below 3.2, all predictions are
+    the base rate.
 
     References
     ----------
@@ -123,7 +124,7 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
     >>> bool(model.score(X, y) > 0.9), model.privacy_spent_.relation
     (True, 'label')
 
-    Any regressor, searched at no cost; and labels that never leave their clients:
+    Any regressor can be used, and searched at no cost. Labels may also never leave their clients:
 
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.model_selection import GridSearchCV
@@ -182,12 +183,13 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         counts = targets.sum(axis=0)
         if len(counts) == 1:
             counts = np.append(len(targets) - counts, counts)
-        # Of a class without rows all of the variance is noise.
+        # For a class without rows, all of the variance is noise.
         stds = np.sqrt(len(targets)) * targets.std(axis=0)
         return hardly_any_rows(self.classes_, counts, stds)
 
     def _clean_variance(self, reporter: ClassReporter, targets: FloatArray, known: BoolArray) -> float:
-        return reporter.clean_variance
+        share = 1 / len(reporter.classes)
+        return UNEXPLAINED * share * (1 - share)
 
     def _calibrate(self, predictions: FloatArray | None, rows: NoisyRows, reports: NDArray[Any]) -> None:
         self.base_proba_ = base_rate(rows.targets, rows.weights, len(self.classes_))
@@ -211,7 +213,7 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            Never 0 or 1; columns as in ``classes_``.
+            Never 0 or 1. Columns are in the order of ``classes_``.
         """
         predictions = self._predict_targets(X)
         return to_proba(predictions, self.base_proba_, self.slope_, self.base_share_)
@@ -232,6 +234,6 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # 300 reports of three classes at epsilon 1 do not reach the score that the checks ask for.
+        # 300 reports of three classes at epsilon 1 do not reach the score that the checks require.
         tags.classifier_tags.poor_score = True
         return tags

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base class of the estimators that protect labels alone: reports, then a model of them."""
+"""Base class of the estimators that protect only labels: reports, then a model of them."""
 
 import copy
 from abc import abstractmethod
@@ -40,11 +40,11 @@ LABEL_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
-    """Base of the estimators that protect labels alone.
+    """Base of the estimators that protect only labels.
 
     A fit reads the labels (`_read_targets`), charges, draws one report per private label, and fits regressors
-    to the unbiased targets of the reports (`_learn`): the features, and all that follows, are no part of what
-    is protected, or post-processing.
+    to the unbiased targets of the reports (`_learn`). Features are not protected, and everything that follows
+    the reports is post-processing.
     """
 
     estimator: Any
@@ -53,25 +53,25 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     max_rows_per_group: int
     random_state: Any
 
-    # Asked for by default: the mask and the groups are what the guarantee is about.
+    # Routed by default, because the guarantee is about the mask and the groups.
     __metadata_request__fit = {"is_public": True, "groups": True}
 
     slope_: float
     reporter_: Any
 
-    #: The parameter that is read from labels where it is not declared, and what a statement calls it.
+    #: The parameter that is read from labels if it is not declared, and its name in a statement.
     _declared: str
     _leak: str
     _kind: Literal["classes", "numbers"]
 
-    # Another inner estimator needs the rows again, which a fitted object does not keep.
+    # Another inner estimator needs the rows again, and a fitted object does not keep them.
     declared_roles = assign_roles(
         release="estimator epsilon cv max_rows_per_group random_state", computing="ledger"
     )
 
     @abstractmethod
     def _make_reporter(self, y: Any, rows_per_unit: int) -> Reporter:
-        """Return what a client runs; `y` holds the labels that tell what is not declared, or is None."""
+        """Return what a client runs; `y` holds labels that show what is not declared, or is None."""
 
     @abstractmethod
     def _read_targets(self, y: Any, n_rows: int) -> NDArray[Any]:
@@ -79,7 +79,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _calibrate(self, predictions: FloatArray | None, rows: NoisyRows, reports: NDArray[Any]) -> None:
-        """Set how far the models' predictions are trusted; None: they are taken as they are."""
+        """Set how much the models' predictions are trusted. None: they are used as they are."""
 
     @private_fit
     def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
@@ -88,16 +88,16 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Whatever the inner estimator takes. It is used as it is: features are not protected.
+            Anything that the inner estimator takes. It is used as it is: features are not protected.
         y : array-like of shape (n_samples,)
-            The targets, of which the private ones are protected.
+            The targets. The private ones are protected.
         is_public : array-like of bool of shape (n_samples,), default=None
-            Marks rows whose targets are public: they are used in clear, and weigh more. None: every target is
-            private.
+            Marks rows whose targets are public. These are used in clear, and have a larger weight. None:
+            every target is private.
         groups : array-like of shape (n_samples,), default=None
-            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
-            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
+            Person of every row. ``max_rows_per_group`` private rows of each person count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only if
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` shows which unit was used.
 
         Returns
         -------
@@ -106,19 +106,19 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, targets, mask, groups or parameters; nothing is charged then, and the ledger counts
-            a failure. Where a ledger is charged, the inner estimator is fitted to made-up targets before, so
-            that what it refuses of X costs nothing either.
+            Unusable rows, targets, mask, groups or parameters. Nothing is charged then, and the ledger counts
+            a failure. If a ledger is charged, the inner estimator is first fitted to made-up targets, so that
+            an X that it refuses costs nothing either.
         PrivacyLeakError
-            In strict mode, where classes or bounds would be read from private rows, or the noise be seeded.
+            In strict mode, if classes or bounds would be read from private rows, or the noise is seeded.
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged, and a previous fit is as it was.
+            The ledger refused. Nothing is charged, and a previous fit stays as it was.
 
         Warns
         -----
         UtilityWarning
             Public rows are passed, and the inner estimator takes no weights: each counts as a private one. Or
-            by the reports a class has hardly any row, or a constant predicts as well.
+            by the reports, a class has hardly any row, or a constant predicts as well.
         """
         check_epsilon(self.epsilon)
         if y is None:
@@ -176,7 +176,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         X : array-like or data frame of shape (n_samples, n_features)
             The clients' features, which are known in clear.
         reports : array-like of int of shape (n_samples,)
-            One report per row, as ``make_reporter().randomize`` returns it; of public rows what its
+            One report per row, as ``make_reporter().randomize`` returns it; for public rows what its
             ``encode`` returns.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks rows whose targets are public.
@@ -184,7 +184,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         Returns
         -------
         self : estimator
-            ``privacy_spent_.deployment`` is "collected". No ledger is charged: the clients paid.
+            ``privacy_spent_.deployment`` is "collected". No ledger is charged: the reports cost the clients.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         return self
 
     def make_reporter(self) -> Any:
-        """Return what every client runs on its own label, from declared parameters alone.
+        """Return what every client runs on its own label, by declared parameters alone.
 
         Returns
         -------
@@ -223,13 +223,13 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         return self._make_reporter(None, 1)
 
     def _read_features(self, X: Any) -> Any:
-        """Count and name the columns; what they hold is for the inner estimator to judge."""
+        """Count and name the columns. The inner estimator judges their values."""
         X = _of_numpy(X)
         validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
         return indexable(X)[0]
 
     def _least_part(self, n_used: int, units: RowUnits | None, public: BoolArray) -> int:
-        """Return how many rows are left, at least, where cross-fitting holds a fold out."""
+        """Return the least number of rows that are left when cross-fitting holds a fold out."""
         n_public = int(np.count_nonzero(public))
         n_units, rows_per_unit = n_used, 1
         if units is not None:
@@ -295,7 +295,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _clean_variance(self, reporter: Any, targets: FloatArray, known: BoolArray) -> float:
-        """Return the variance that a target typically has, given features, where it is exact."""
+        """Return the typical variance of an exact target, given features."""
 
     def _describe_spending(
         self,

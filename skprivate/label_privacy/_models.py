@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regressors that are fitted to noisy targets, and how far their predictions are trusted."""
+"""Regressors that are fitted to noisy targets, and how much their predictions are trusted."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -18,32 +18,37 @@ from ..metrics._probabilities import products, row_totals, softmax
 from ..utils._compat import num_samples, safe_indexing
 from ..utils._public_module import public_module
 
-# Regressors that are fitted to noisy targets, one a target, and how large the default one may be.
+# Regressors that are fitted to noisy targets, one per target, and the size of the default one.
 
-# Rows with clean labels that a leaf of the default model is worth at least: noise then is a quarter of it.
+# Least number of rows of a leaf of the default model, in rows with clean labels: noise is then a quarter of
+# it.
 _CLEAN_ROWS_IN_LEAF = 12
-# What a tree is worth of them for every leaf: a leaf of an average tree then has five times the least.
+# The same of a tree per leaf: a leaf of an average tree then has five times the least. The most leaves are
+# set by hand.
 _CLEAN_ROWS_FOR_LEAF = 60
 _MOST_LEAVES = 15
-# Trees of the default model: the first try, and the most of those that double it while more trees help.
+# Trees of the default model: the first try, and the largest number that doubling it reaches while more trees
+# help. Set by hand.
 _FIRST_TREES, _MOST_TREES = 40, 160
-# Twice the usual one: half the trees, no worse on five designs at epsilon .5 and 2; .3 was.
+# Twice the usual one: half the trees, no worse on five designs at epsilon 0.5 and 2; 0.3 was.
 _LEARNING_RATE = 0.2
-# Of the tried trees, beyond which the best number counts as the end.
+# Part of the tried trees beyond which the best number counts as the end. Set by hand.
 _NEAR_THE_END = 0.8
-# Clean rows that a tree is worth where held-out rows do not tell, and the range of such numbers of trees.
+# Number of clean rows per tree if held-out rows do not show it, and the range of such numbers of trees. Set
+# by hand.
 _CLEAN_ROWS_FOR_TREE = 48
 _USUAL_TREES = (8, 40)
+# Seed of the folds, which are public. Set by hand.
 _SEED_OF_FOLDS = 0
 # Ridges that are tried, in sums of weights: from none to one that leaves nothing of columns of variance 1.
 _RIDGES = np.geomspace(1e-5, 1e2, 15)
-# Numbers of trees whose losses are compared: each has a number for every row that is held out.
+# Most numbers of trees whose losses are compared: each has a loss for every row that is held out.
 _COMPARED = 40
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyRows:
-    """Rows with unbiased targets, and what each is worth.
+    """Rows with unbiased targets, and the weight of each.
 
     Attributes
     ----------
@@ -76,7 +81,7 @@ def make_folds(known: BoolArray, units: IndexArray, n_folds: int | None) -> Inde
     n_units = int(units.max()) + 1 if len(units) else 0
     if n_folds is None or n_units < 2 * n_folds:
         return None
-    # Public: neither folds nor their seed tell of a label.
+    # They are public: neither folds nor their seed depend on a label.
     generator = np.random.default_rng(_SEED_OF_FOLDS)
     folds = np.empty(len(known), dtype=np.intp)
     folds[~known] = (generator.permutation(n_units) % n_folds)[units]
@@ -85,16 +90,16 @@ def make_folds(known: BoolArray, units: IndexArray, n_folds: int | None) -> Inde
 
 
 def takes_weights(estimator: Any) -> bool:
-    """Tell whether a regressor's ``fit`` takes weights of rows."""
+    """Return whether a regressor's ``fit`` takes weights of rows."""
     return estimator is None or has_fit_parameter(estimator, "sample_weight")
 
 
 @public_module("skprivate.label_privacy")
 class LinearThenTrees(RegressorMixin, BaseEstimator):
-    """Ridge regression, its ridge by generalised cross-validation, then boosted trees of what it leaves.
+    """Ridge regression, its ridge by generalised cross-validation, then boosted trees of its residuals.
 
-    Few noisy targets of many columns tell a line where no leaf has rows enough. Where X is not of numbers
-    alone, there are only the trees.
+    From few noisy targets of many columns a line can be learned, when no leaf has rows enough. If X holds
+    anything but numbers, there are only the trees.
 
     Parameters
     ----------
@@ -174,11 +179,11 @@ def default_model(weights: FloatArray, max_iter: int = _FIRST_TREES) -> LinearTh
         HistGradientBoostingRegressor(
             max_iter=max_iter,
             learning_rate=_LEARNING_RATE,
-            # No more than there are: a tiny epsilon would ask for more than an integer holds.
+            # At most the number of rows: a tiny epsilon would give more than an integer holds.
             min_samples_leaf=int(min(max(20, _CLEAN_ROWS_IN_LEAF / max(worth, 1e-300)), max(20, n_rows))),
             max_leaf_nodes=int(np.clip(n_rows * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
             early_stopping=False,
-            random_state=0,  # bins of large tables are made of a public draw of the rows
+            random_state=0,  # bins of large tables are made from a public draw of the rows
         )
     )
 
@@ -196,7 +201,7 @@ def predict_targets(models: list[Any], X: Any) -> FloatArray:
 
 
 def cross_fit(estimator: Any, rows: NoisyRows) -> FloatArray | None:
-    """Return predictions of all rows by models that have not seen them; None without folds."""
+    """Return predictions of all rows by models that were not fitted to them; None without folds."""
     if rows.folds is None:
         return None
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
@@ -207,10 +212,11 @@ def cross_fit(estimator: Any, rows: NoisyRows) -> FloatArray | None:
 
 
 def choose_default(rows: NoisyRows) -> tuple[LinearThenTrees, FloatArray | None]:
-    """Return the default regressor with the number of trees that predicts rows it has not seen best.
+    """Return the default regressor with the number of trees that predicts held-out rows best.
 
-    It is the number nearest to the usual one whose loss is at most a standard error above that of the best:
-    the standard error of the difference of the losses, row by row. Half of the folds are enough to tell.
+    Of the numbers whose loss is at most a standard error above that of the best, it is the one nearest to the
+    usual number. The standard error is that of the difference of the losses, row by row. Half of the folds
+    are enough for this.
     """
     usual = int(np.clip(rows.weights.sum() / _CLEAN_ROWS_FOR_TREE, *_USUAL_TREES))
     if rows.folds is None:
@@ -261,16 +267,16 @@ def _losses_by_stage(rows: NoisyRows, models: list[Any], held: IndexArray, step:
 
 
 def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted: bool) -> None:
-    """Fit to made-up targets, so that what the regressor refuses is found before anything is paid for.
+    """Fit to made-up targets, so that a table that the regressor refuses is found before anything is charged.
 
     Parameters
     ----------
     estimator : regressor or None
     X : array-like or data frame of n rows
     targets : ndarray of shape (n_targets,)
-        Made up, one for some rows, and again from the first on.
+        Made up. They are repeated for all rows.
     n_left : int
-        Rows that the smallest fit of cross-fitting has.
+        Number of rows of the smallest fit in cross-fitting.
     weighted : bool
         Whether rows differ in their weights.
     """
@@ -286,15 +292,16 @@ def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted:
         part.predict(safe_indexing(X, np.arange(n_left, n_rows)))
 
 
-# How far predictions are to be trusted: stretched or shrunk about the base rate, by the reports alone.
+# How much predictions are trusted: they are stretched or shrunk about the base rate, by the reports alone.
 
-# Factors of the deviation from the base rate. Above 1: a regressor that stops early, or averages, says less
-# than it could. Three is where all but a third of its range is at the ends.
+# Factors of the deviation from the base rate. They may be above 1: a regressor that stops early, or averages,
+# deviates less than it could. At three, all but a third of its range is at the ends.
 _SLOPES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.4, 3.0)
-#: Share of the base rate in a prediction, at least: what no class probability falls below, relative to it.
+#: Least share of the base rate in a prediction. No class probability is below it, relative to the base rate.
+#: Set by hand, as the other shares that are tried.
 LEAST_SHARE = 0.01
 _SHARES = (LEAST_SHARE, 0.02, 0.05, 0.1, 0.2, 0.4)
-# Standard errors beyond the ends from which a mean counts as at that distance: floats tell tails apart there.
+# Standard errors beyond the ends from which a mean counts as at that distance: floats still resolve it there.
 _FARTHEST = 5.0
 # Odds of an effect below which reports show none: "not worth more than a bare mention" to Jeffreys (1961).
 _LEAST_ODDS = 10**0.5
@@ -325,7 +332,7 @@ def to_proba(predictions: FloatArray, base: FloatArray, slope: float, share: flo
     Parameters
     ----------
     predictions : ndarray of shape (n, n_targets)
-        Of every class; of two classes those of the second.
+        Of every class; for two classes only those of the second.
     base : ndarray of shape (n_classes,)
         Base rate, above 0.
     slope : float
@@ -361,14 +368,14 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
     Returns
     -------
     rate : ndarray of shape (n_classes,)
-        Means of the targets, drawn to equal ones by the share of noise in what they differ by, after James
-        and Stein. Then each is the mean of a normal distribution about it, with its standard error, cut off
-        at 0 and 1: noise makes no class impossible that is only rare.
+        Means of the targets, shrunk toward equal ones by the share of noise in their differences, after James
+        and Stein. Each is then replaced by the mean of a normal distribution about it, with its standard
+        error, cut off at 0 and 1. So noise makes no rare class impossible.
     """
     shares = weights / weights.sum()
     means = shares @ targets
     errors = np.sqrt(np.square(shares) @ np.square(targets - means))
-    # Rows that all agree: what one more of another class would change.
+    # If all rows agree, the error is the change that one more row of another class would make.
     errors = np.maximum(errors, 1 / len(targets))
     if len(means) < n_classes:
         means, errors = np.array([1 - means[0], means[0]]), np.repeat(errors, 2)
@@ -385,25 +392,25 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
 def calibrate_classes(
     predictions: FloatArray, base: FloatArray, likelihood: Callable[[FloatArray], FloatArray]
 ) -> tuple[float, float]:
-    """Return the mean slope and share of the base rate, given the reports; slope 0 where they show no effect.
+    """Return the mean slope and share of the base rate, given the reports; slope 0 if they show no effect.
 
-    An effect is as likely as none before any report. If there is one, slopes within a factor of two of 1 and
-    shares below a tenth are likelier than others. The likeliest slope would be too large where reports are
-    few: among many, chance favours the largest.
+    Before any report, an effect is as likely as none. If there is one, slopes within a factor of two of 1 and
+    shares below a tenth are likelier than others. If there are few reports, the likeliest slope would be too
+    large: among many, chance favours the largest.
 
     Parameters
     ----------
     predictions : ndarray of shape (n, n_targets)
-        By models that have not seen these rows.
+        By models that were not fitted to these rows.
     base : ndarray of shape (n_classes,)
     likelihood : callable
-        Takes class probabilities of the rows, and returns the probabilities of their reports, or of labels
+        Takes class probabilities of the rows. It returns the probabilities of their reports, or of labels
         that are public.
     """
     none = likelihood(np.broadcast_to(base, (len(predictions), len(base))))
     gains = np.empty((len(_SLOPES), len(_SHARES)))
     for place, slope in enumerate(_SLOPES):
-        # Mixing is linear: one projection does for all shares.
+        # Mixing is linear: one projection is enough for all shares.
         ratio = likelihood(to_proba(predictions, base, slope, 0.0)) / none
         gains[place] = [np.log1p((1 - share) * (ratio - 1)).sum() for share in _SHARES]
     slopes, shares = np.array(_SLOPES)[:, np.newaxis], np.array(_SHARES)
@@ -424,7 +431,7 @@ def calibrate_numbers(
     Parameters
     ----------
     predictions, targets, weights : ndarray of shape (n,)
-        By models that have not seen these rows; unbiased; inverse to the variance of a target.
+        By models that were not fitted to these rows; unbiased; inverse to the variance of a target.
     mean : float
     """
     deviation, outcome = predictions - mean, targets - mean
@@ -432,6 +439,6 @@ def calibrate_numbers(
     if spread == 0.0:
         return 0.0
     slope = float(weights @ (deviation * outcome)) / spread
-    # Gain in units of the variance of a target, of which one parameter takes half by chance.
+    # Gain in units of the variance of a target. One parameter takes half of that by chance.
     gain = slope**2 * spread / (2 * float(np.mean(weights * np.square(outcome))))
     return min(slope, _SLOPES[-1]) if slope > 0 and gain > _LEAST_GAIN else 0.0

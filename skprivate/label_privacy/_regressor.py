@@ -18,39 +18,40 @@ from ..utils._public_module import public_module
 from ..utils._tables import validate_data
 from ._estimator import LABEL_CONSTRAINTS, BaseLabelPrivate
 from ._models import NoisyRows, calibrate_numbers
-from ._reporters import _UNEXPLAINED, NumberReporter
+from ._reporters import UNEXPLAINED, NumberReporter
 
 
 @public_module("skprivate.label_privacy")
 class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
-    """Regressor of targets that are protected one by one, features in clear: any regressor inside.
+    """Regressor of targets that are protected by Laplace noise; features in clear, any regressor inside.
 
-    Every target is clipped to declared bounds and gets discrete Laplace noise of mean 0; a regressor, by
+    Every target is clipped to declared bounds and gets discrete Laplace noise of mean 0. A regressor, by
     default of boosted trees, learns the noisy number from the features, which are NOT PROTECTED.
 
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor, pipeline or search with ``fit`` and ``predict``. All that it does, a search over its
-        parameters included, is done with the noisy targets and costs nothing. None: a ridge regression,
-        then a `HistGradientBoostingRegressor` of what it leaves, with leaves that are large enough for the
-        noise, and with as many trees as predict held-out reports best. Where columns hold anything but
+        Any regressor, pipeline or search with ``fit`` and ``predict``. Everything that it does, a search over
+        its parameters included, is done with the noisy targets and costs nothing. None: a ridge regression,
+        then a `HistGradientBoostingRegressor` of its residuals. The leaves are large enough for the noise,
+        and the number of trees is the one that predicts held-out reports best. If columns hold anything but
         numbers, there is no ridge regression.
     epsilon : float or Fraction, default=1.0
-        Privacy loss of one target, > 0 and finite; with ``groups`` of all targets of a person.
+        Privacy loss of one target, > 0 and finite; with ``groups``, of all targets of a person.
     bounds_y : pair of floats, default=None
-        ``(lower, upper)`` of the target, in its units, from public knowledge; targets outside are clipped.
-        The noise grows with their width. None: those of the public rows; without public rows they are read
+        ``(lower, upper)`` of the target, in its units, from public knowledge. Targets outside are clipped.
+        The noise grows with their width. None: those of the public rows. Without public rows they are read
         from private rows, which is a leak.
     cv : int or None, default=4
-        Folds by which held-out reports tell how far predictions are to be trusted, at least 2; costs as many
-        more fits, and no privacy. None: predictions are taken as they are.
+        Number of folds, at least 2. Held-out reports show how much predictions are to be trusted. It costs as
+        many more fits, and no privacy. None: predictions are used as they are.
     max_rows_per_group : int, default=1
-        Where ``groups`` are passed, targets of a person that count; each gets its share of epsilon.
+        With ``groups``: number of targets of a person that count. Each gets its share of epsilon.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the reports reproducible, and not private.
+        None: entropy of the operating system. Any other value makes the reports reproducible, and not
+        private.
     ledger : PrivacyLedger, default=None
-        Charged before any noise is drawn.
+        It is charged before any noise is drawn.
 
     Attributes
     ----------
@@ -59,17 +60,17 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
     bounds_y_ : tuple of two floats
         Bounds of the target.
     estimators_ : list of one regressor
-        Fitted to noisy targets. What it keeps of X is in it.
+        It is fitted to noisy targets. It may hold what it keeps of X.
     base_value_ : float
         Mean of the noisy targets.
     slope_ : float
-        Factor of what the regressor predicts beyond the mean; 0: it predicts no better than it.
+        Factor of the predicted deviations from the mean. 0: the regressor predicts no better than the mean.
     reporter_ : NumberReporter
         What every client ran.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X had string names.
 
     See Also
     --------
@@ -78,15 +79,15 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
 
     Notes
     -----
-    **Privacy.** Relation: label. Two data sets that differ in the target of one row are hard to tell apart;
-    the features of all rows, and which rows are whose, are NOT protected, and a regressor may keep them. The
-    position of a clipped target between the bounds is rounded to ``2^k`` steps, so that any two targets are
-    at most ``2^k`` steps apart, which is the sensitivity of the exact discrete Laplace noise; a row has one
-    report, and what follows is a function of reports, features and public rows. Of a person
-    ``max_rows_per_group`` = m targets are reported, each for epsilon / m, and losses of independent reports
-    add up. Reports are drawn here from targets that this process holds, so a fit is a *simulation*;
-    `fit_reports` takes reports that clients drew by ``make_reporter()``. A seeded fit, or one that reads
-    bounds from private rows, claims "not-private".
+    **Privacy.** Relation: label. Two data sets that differ in the target of one row are hard to distinguish.
+    The features of all rows, and which rows are whose, are NOT protected, and a regressor may keep them. The
+    position of a clipped target between the bounds is rounded to ``2^k`` steps. So any two targets are at
+    most ``2^k`` steps apart, which is the sensitivity of the exact discrete Laplace noise. A row has one
+    report, and the rest is a function of reports, features and public rows. ``max_rows_per_group`` = m
+    targets of a person are reported, each for epsilon / m, and losses of independent reports add up. Reports
+    are drawn here from targets that this process holds, so a fit is a *simulation*. `fit_reports` takes
+    reports that clients drew by ``make_reporter()``. A seeded fit, or one that reads bounds from private
+    rows, claims "not-private".
 
     Proof: :doc:`/proofs/randomised_response`.
 
@@ -138,7 +139,7 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
 
     def _read_targets(self, y: Any, n_rows: int) -> NDArray[Any]:
         if is_structured(y):
-            raise ValueError("y should be a 1d array of numbers; times of which some are censored are none.")
+            raise ValueError("y should be a 1d array of numbers; times with censoring are not.")
         if self.is_strict() and self.bounds_y is not None:
             return replace_target(y, check_target_bounds(self.bounds_y, False), False).time_on_model_scale
         refuse_other_forms(y)
@@ -154,9 +155,9 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
 
     def _clean_variance(self, reporter: NumberReporter, targets: FloatArray, known: BoolArray) -> float:
         noisy = targets[~known, 0]
-        # Of squares of Laplace noise: they say no less than their own standard deviation.
+        # These are squares of Laplace noise: they determine it no better than their own standard deviation.
         least = reporter.noise_variance * np.sqrt(5 / len(noisy))
-        return _UNEXPLAINED * max(float(noisy.var()) - reporter.noise_variance, float(least))
+        return UNEXPLAINED * max(float(noisy.var()) - reporter.noise_variance, float(least))
 
     def _calibrate(self, predictions: FloatArray | None, rows: NoisyRows, reports: NDArray[Any]) -> None:
         mean = np.average(rows.targets[:, 0], weights=rows.weights)
@@ -187,6 +188,6 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # 200 reports at epsilon 1 do not reach the score that the checks ask for.
+        # 200 reports at epsilon 1 do not reach the score that the checks require.
         tags.regressor_tags.poor_score = True
         return tags

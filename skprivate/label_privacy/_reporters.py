@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one client reports of a label, and the unbiased target that a report stands for."""
+"""What one client reports about a label, and the unbiased target of a report."""
 
 from fractions import Fraction
 from typing import Any
@@ -16,10 +16,10 @@ from ..rounds._rows import check_target_bounds, check_target_width, replace_targ
 from ..utils import as_labels, check_epsilon
 from ..utils._public_module import public_module
 
-# Share of a label's variance that features leave unexplained: .15 of two even classes, as in the prototype
+# Share of a label's variance that features leave unexplained: 0.15 for two even classes, as in the prototype
 # of these weights on census, diabetes, rice and two simulations.
-_UNEXPLAINED = 0.6
-# Reports larger than that are no reports: the noise would be this many scales.
+UNEXPLAINED = 0.6
+# Larger values are no reports: the noise would be this many scales.
 _LARGEST_REPORT = 2**60
 
 
@@ -28,7 +28,8 @@ class ClassReporter:
     """Randomised response on a class: what a client sends instead of its label.
 
     With K classes and e = exp(epsilon) a client sends the position of its own class with probability
-    ``e / (e + K - 1)``, else another one, uniformly. Nothing else about the client leaves through it.
+    ``e / (e + K - 1)``, and otherwise another one, uniformly. The report reveals nothing else about the
+    client.
 
     Parameters
     ----------
@@ -42,13 +43,13 @@ class ClassReporter:
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs.
+        Cost of a report.
     classes : ndarray of shape (n_classes,)
         The labels as declared, sorted.
     randomizer : LabelRandomizer
         The mechanism, for one cell.
     noise_variance : float
-        What randomised response adds to the variance of a target, a mean over the classes.
+        Variance that randomised response adds to a target, a mean over the classes.
 
     See Also
     --------
@@ -57,7 +58,7 @@ class ClassReporter:
     Notes
     -----
     **Privacy.** Relation: label. The exact ratio of the probabilities of a report under two labels is at most
-    exp(epsilon), which is certified in integers, see `skprivate.randomizers.LabelRandomizer`.
+    exp(epsilon). This is certified in integers, see `skprivate.randomizers.LabelRandomizer`.
 
     Proof: :doc:`/proofs/randomised_response`.
 
@@ -84,14 +85,8 @@ class ClassReporter:
 
     @property
     def n_targets(self) -> int:
-        """Number of targets of a report: one a class, of two classes that of the second alone."""
+        """Number of targets of a report: one per class; for two classes only that of the second."""
         return len(self.classes) if len(self.classes) > 2 else 1
-
-    @property
-    def clean_variance(self) -> float:
-        """Variance of a true label's target given the features, as it typically is."""
-        share = 1 / len(self.classes)
-        return _UNEXPLAINED * share * (1 - share)
 
     def describe(self) -> str:
         """Return the mechanism in a few words.
@@ -129,7 +124,7 @@ class ClassReporter:
         y : array-like of shape (n,)
             Labels of clients, usually of one.
         random_state : None, int, RandomState or Generator, default=None
-            None: entropy of the operating system. Anything else is reproducible and not private.
+            None: entropy of the operating system. Any other value is reproducible and not private.
 
         Returns
         -------
@@ -143,7 +138,7 @@ class ClassReporter:
         return self.randomizer.randomize(positions, check_entropy(random_state))
 
     def check_reports(self, reports: Any) -> NDArray[Any]:
-        """Return reports as an array; TypeError or ValueError for what are none."""
+        """Return reports as an array; TypeError or ValueError for anything else."""
         array = np.asarray(reports)
         self.randomizer.aggregate(array)
         return array
@@ -151,8 +146,8 @@ class ClassReporter:
     def targets(self, reports: NDArray[Any]) -> FloatArray:
         """Return unbiased targets of reports.
 
-        With p and q the probabilities that the true class and another one are sent, the target of class k is
-        ``(1[report = k] - q) / (p - q)``, whose mean is 1 under class k and 0 under any other.
+        Let p and q be the probabilities that the true class and another one are sent. The target of class k
+        is ``(1[report = k] - q) / (p - q)``. Its mean is 1 under class k and 0 under any other.
 
         Parameters
         ----------
@@ -165,7 +160,7 @@ class ClassReporter:
         return (self.exact_targets(reports) - self._other) / self._contrast
 
     def exact_targets(self, positions: NDArray[Any]) -> FloatArray:
-        """Return targets of labels that are known: 1 for the class, 0 for others."""
+        """Return targets of known labels: 1 for the class, 0 for others."""
         ones = (positions[:, None] == np.arange(len(self.classes))).astype(np.float64)
         return ones if self.n_targets > 1 else ones[:, 1:]
 
@@ -198,11 +193,11 @@ class NumberReporter:
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs, at most the request.
+        Cost of a report, at most the request.
     bounds : tuple of two floats
         The bounds.
     mechanism : DiscreteLaplaceMechanism
-        On the grid.
+        The noise on the grid.
     noise_variance : float
         Variance that the noise adds to a target, in squared units of the target.
 
@@ -258,7 +253,7 @@ class NumberReporter:
         Parameters
         ----------
         y : array-like of shape (n,)
-            What is no number is put within the bounds.
+            Values that are no numbers are put within the bounds.
 
         Returns
         -------
@@ -276,7 +271,7 @@ class NumberReporter:
         y : array-like of shape (n,)
             Targets of clients, usually of one.
         random_state : None, int, RandomState or Generator, default=None
-            None: entropy of the operating system. Anything else is reproducible and not private.
+            None: entropy of the operating system. Any other value is reproducible and not private.
 
         Returns
         -------
@@ -290,7 +285,7 @@ class NumberReporter:
         return self.mechanism.randomize(steps, check_entropy(random_state))
 
     def check_reports(self, reports: Any) -> IntArray:
-        """Return reports as an array; TypeError or ValueError for what are none."""
+        """Return reports as an array; TypeError or ValueError for anything else."""
         array = np.asarray(reports)
         if array.dtype != np.int64 or array.ndim != 1:
             raise TypeError("reports must be int64 of shape (n,), as randomize returns them.")

@@ -39,49 +39,51 @@ _FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
 class MomentAccumulator(BatchAccumulator):
     """Accumulates the exact moments of a private log-location-scale regression, batch by batch.
 
-    Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
-    parameters, they are merged, and `release` makes the one private fit. The result does not depend on the
-    order or the size of batches, or on who read them: it is that of one `fit` on the same grid.
+    Rows may come from files larger than memory, or from many workers. Each worker fills an accumulator of the
+    same parameters, the accumulators are merged, and `release` makes the one private fit. The result does not
+    depend on the order or the size of batches, or on who read them: it is that of one `fit` on the same grid.
 
     Parameters
     ----------
     bounds_X : pair or dict
-        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``;
-        from public knowledge. None with `x_norm`: rows are centred at 0.
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``.
+        They come from public knowledge. None, with ``x_norm``: rows are centred at 0.
     bounds_y : pair of floats
-        ``(lower, upper)`` of the target in the units that are passed, for times above 0.
+        ``(lower, upper)`` of the target in the units that are passed; above 0 for times.
     max_rows : int
-        Public bound on the number of rows, at least 1. A larger one costs a coarser grid, which hardly
+        Public bound on the number of rows, at least 1. A larger bound makes the grid coarser, which hardly
         matters: 10 times too large is fine.
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
-        The first three take times above 0, the others numbers as they are.
+        The first three take times above 0, the others take numbers as they are.
     mechanism : {"laplace", "gaussian"}, default="laplace"
-        Which norm `x_norm` bounds: that of the noise that `release` will draw, Gaussian where the estimator's
-        ``delta`` is above 0. Without `x_norm` it has no effect, and the estimator alone decides.
+        Noise that `release` will draw, which determines the norm that ``x_norm`` bounds. It is Gaussian if
+        the estimator's ``delta`` is above 0. Without ``x_norm`` it has no effect: the estimator determines
+        the noise.
     x_norm : float, default=None
-        Public bound on the norm of a row of X minus the centre of the bounds: the sum of absolute values
-        (Laplace), or the Euclidean norm (Gaussian). Longer rows are shrunk to it.
+        Public bound on the norm of a row of X minus the centre of the bounds. The norm is the sum of absolute
+        values (Laplace), or the Euclidean norm (Gaussian). Longer rows are shrunk to it.
     max_sample_weight : float, default=None
-        Public bound on a row's weight, from 2^-20 to 2^20; the noise is in proportion to it. None: rows have
+        Public bound on a row's weight, from 2^-20 to 2^20. The noise is in proportion to it. None: rows have
         no weights.
     max_rows_per_group : int, default=None
-        The caller guarantees that no person has more rows than this in all batches together; the unit of
+        The caller guarantees that no person has more rows than this in all batches together. The unit of
         privacy is then the person, and the noise grows in proportion. None: the unit is the row.
     feature_names : sequence of str, default=None
-        Columns to take from data frames and Arrow data, in their order. None: the names in `bounds_X`, where
-        it is a dict of names, else those of the first batch that has names, which all others must have too.
+        Columns to take from data frames and Arrow data, in their order. None: the names in ``bounds_X``, if
+        it is a dict of names. Otherwise they are those of the first batch that has names, and all others must
+        have the same.
     target : str, default=None
         Name of the target's column in data frames and Arrow data.
     domain : TableDomain, default=None
-        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells. `bounds_X` is None then: the domain declares the bounds.
+        What is publicly known of the columns of X. The columns may then hold text, categories, dates and
+        missing cells. ``bounds_X`` is None then: the domain declares the bounds.
 
     Attributes
     ----------
     batch_ids : tuple of str
-        Ids of the batches that are in, sorted.
+        Ids of the batches that were added, sorted.
     feature_names : tuple of str or None
-        Names of the columns, as far as they are known.
+        Names of the columns, if they are known.
     target : str or None
         Name of the target's column.
     plan : AccumulatorPlan
@@ -98,25 +100,27 @@ class MomentAccumulator(BatchAccumulator):
 
     See Also
     --------
-    DPLogLocationScaleRegressor : What `release` fits.
+    DPLogLocationScaleRegressor : The model that `release` fits.
 
     Notes
     -----
     **Privacy.** An accumulator holds exact sums over private rows, and so do its bytes and its pickles: never
-    publish them. Only what `release` returns is private. It has the guarantee of `fit` with the estimator's
-    ``relation``; the sums are wiped with it. A copy that was made before can be released too, at its own
-    cost: charge both to one ledger. With ``max_sample_weight`` M, a row of weight w counts as w of its
-    products, w clipped to [0, M] and rounded toward zero to a multiple of about M / 4096: the sensitivity is
-    M times that of a row that may be absent, and the total weight is released with noise. Not protected:
-    `max_rows`, the batch ids, whether the rows are more than `max_rows`; and the number of rows, where there
-    are no weights and no groups, unless the estimator's relation is "add-remove".
+    publish them. Only the result of `release` is private. It has the guarantee of `fit` with the estimator's
+    ``relation``, and the sums are then wiped. A copy that was made before can be released too, at its own
+    cost: charge both to one ledger.
+
+    With ``max_sample_weight`` M, a row of weight w counts as w of its products. w is clipped to [0, M] and
+    rounded toward zero to a multiple of about M / 4096. The sensitivity is M times that of a row that may be
+    absent, and the total weight is released with noise. Not protected: `max_rows`, the batch ids, and whether
+    there are more than `max_rows` rows. Without weights and groups, the number of rows is not protected
+    either, unless the estimator's relation is "add-remove".
 
     Proof: :doc:`/proofs/moments`.
 
     A batch without an id is counted under an id that this object draws once. A merge of accumulators that
-    share an id is refused, so that nothing is counted twice. Copies of an accumulator that holds nothing
-    share none: make one, send it to every worker, merge what comes back. Threads that share an accumulator
-    wait for each other.
+    have an id in common is refused, so that nothing is counted twice. Copies of an accumulator without rows
+    have none in common: make one, send it to every worker, and merge the results. Threads that use the same
+    accumulator wait for each other.
 
     Examples
     --------
@@ -172,7 +176,7 @@ class MomentAccumulator(BatchAccumulator):
         self._start(plan, names, target)
 
     def _start(self, plan: AccumulatorPlan, names: tuple[str, ...] | None, target: str | None) -> None:
-        # One pair of bounds for all columns: the plan is that of one column until the first batch is in.
+        # With one pair of bounds for all columns, the plan has one column until the first batch is added.
         self.plan = plan
         self.feature_names = names
         self.target = target
@@ -180,13 +184,13 @@ class MomentAccumulator(BatchAccumulator):
 
     @property
     def released_model(self) -> BaseLogLocationScale | None:
-        """The model that `release` made, None before; an interrupt just before it returns loses nothing."""
+        """The model that `release` made, None before. An interrupt just before it returns loses nothing."""
         return self._result
 
     @redact_errors
     @refused_within_another
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
-        """Add the rows of a batch; all of them, or on an error none.
+        """Add the rows of a batch: all of them, or none if there is an error.
 
         Parameters
         ----------
@@ -198,7 +202,7 @@ class MomentAccumulator(BatchAccumulator):
         sample_weight : array-like of shape (n,), default=None
             Clipped to [0, max_sample_weight]. None: 1 for every row.
         batch_id : str or int, default=None
-            Names the batch, so that it cannot be added twice; public. None: the batch may be passed again.
+            Public name of the batch, so that it cannot be added twice. None: the batch may be passed again.
 
         Returns
         -------
@@ -211,10 +215,10 @@ class MomentAccumulator(BatchAccumulator):
         RuntimeError
             The moments were released.
         TypeError, ValueError
-            The batch id was added before; the rows would be more than `max_rows`; columns are missing; values
-            are not finite, no numbers, or times not above 0; weights without ``max_sample_weight``. In strict
-            mode no value of a row is an error: infinities and times not above 0 go to the bounds, what is
-            missing to their middle, and a missing weight is 0.
+            The batch id was added before; there would be more than `max_rows` rows; columns are missing;
+            values are not finite, no numbers, or times not above 0; or weights are passed without
+            ``max_sample_weight``. In strict mode no value of a row is an error. Infinities and times not
+            above 0 are put on the bounds, a missing value in their middle, and a missing weight is 0.
         """
         self._require_unreleased()
         batch = self._check_id(batch_id)
@@ -222,7 +226,7 @@ class MomentAccumulator(BatchAccumulator):
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
         if y is not None and is_structured(y):
             raise ValueError(
-                "an accumulator takes no censored targets: their fit returns to the rows several times. Pass "
+                "an accumulator takes no censored targets: their fit reads the rows several times. Pass "
                 "observed values, or use fit."
             )
         if sample_weight is not None:
@@ -241,7 +245,7 @@ class MomentAccumulator(BatchAccumulator):
     def _sum(
         self, pieces: Any, sample_weight: NDArray[Any] | None, plan: AccumulatorPlan
     ) -> tuple[AccumulatorPlan, IntArray | int, int]:
-        """Return the plan for the columns, the moments of a batch, and the number of rows with them."""
+        """Return the plan for the columns, the moments of a batch, and the number of rows including it."""
         added: IntArray | int = 0
         first = n_rows = self._n_rows
         for piece, target in pieces:
@@ -255,14 +259,14 @@ class MomentAccumulator(BatchAccumulator):
         return plan, added, n_rows
 
     def _sums_for(self, plan: AccumulatorPlan) -> IntArray:
-        """Return the sums so far; before the number of columns was known there were none."""
+        """Return the sums so far. Before the number of columns was known there were none."""
         gram = self._require_unreleased()
         if self.plan.columns_known:
             return gram
         return np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
 
     def _join(self, other: Any) -> tuple[IntArray, dict[str, Any]]:
-        # Both plans for the number of columns, where one of the two knows it.
+        # Both plans are for the number of columns, if one of the two has it.
         plan, its_plan = self.plan, other.plan
         if its_plan.columns_known:
             plan = plan.for_columns(its_plan.grid.n_features)
@@ -279,7 +283,7 @@ class MomentAccumulator(BatchAccumulator):
         return n_rows
 
     def _check_names_of(self, names: tuple[str, ...] | None, plan: AccumulatorPlan) -> tuple[str, ...] | None:
-        """Names of the features: those known before, or, where none are, these."""
+        """Return the names of the features: those known before or, if there are none, these."""
         if plan.domain is not None:
             return plan.domain.names
         if names is not None and len(names) != plan.grid.n_features:
@@ -292,29 +296,29 @@ class MomentAccumulator(BatchAccumulator):
 
     @refused_within_another
     def release(self, estimator: Regressor) -> Regressor:
-        """Fit an estimator to the rows so far, once; then the moments are wiped.
+        """Fit an estimator to the rows so far, once. Then the moments are wiped.
 
         Parameters
         ----------
         estimator : DPLogLocationScaleRegressor or a preset
-            Unfitted: its parameters are the plan. ``bounds_X``, ``bounds_y`` and ``x_norm`` must be None or
-            those given here.
+            It is unfitted; its parameters are the plan. ``bounds_X``, ``bounds_y`` and ``x_norm`` must be
+            None or those given here.
 
         Returns
         -------
         fitted : estimator
-            A fitted clone. Its ledger is charged before noise is drawn. If an interrupt ends the release, the
-            moments are still there, and a release that starts anew is charged anew; or else they are gone,
-            and `released_model` is this model.
+            A fitted clone. Its ledger is charged before noise is drawn. If an interrupt ends the release,
+            either the moments still exist, and a new release is charged again, or they are wiped, and
+            `released_model` is this model.
 
         Raises
         ------
         RuntimeError
             The moments were released.
         BudgetExceededError, LedgerError
-            The ledger refused; the moments are still there.
+            The ledger refused; the moments still exist.
         TypeError, ValueError
-            The estimator does not fit the accumulator; the moments are still there.
+            The estimator does not agree with the accumulator; the moments still exist.
         """
         self._require_unreleased()
         fitted: Regressor = fit_accumulated(clone(estimator), self)
@@ -352,7 +356,7 @@ class MomentAccumulator(BatchAccumulator):
         TypeError
             `data` is not bytes.
         ValueError
-            Damaged, foreign, or of another version.
+            The bytes are damaged, foreign, or of another version.
         """
         return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of an accumulator")
 
@@ -360,7 +364,7 @@ class MomentAccumulator(BatchAccumulator):
     def _from_dict(cls, content: dict[str, Any]) -> Self:
         fields = Fields(content, ("format", "version", *_FIELDS))
         sums = unpack_integers(fields.text("gram"), (-1,))
-        # Before a plan is made, or room, for as many columns as it says.
+        # This is checked before a plan is made, or memory used, for so many columns.
         if len(sums) != (len(fields.mapping("plan")["grid"]["lower"]) + 2) ** 2:
             raise ValueError("the sums are not those of so many columns")
         plan = AccumulatorPlan.from_dict(fields.mapping("plan"))
@@ -394,7 +398,7 @@ class MomentAccumulator(BatchAccumulator):
 def _check_names(
     feature_names: Sequence[str] | None, bounds_X: Any, target: str | None
 ) -> tuple[str, ...] | None:
-    """Return the names of the features, as given or those that the bounds have; all of them differ."""
+    """Return the names of the features, as given or those of the bounds; all of them differ."""
     if feature_names is None and isinstance(bounds_X, Mapping) and bounds_X:
         feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
     if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
@@ -417,7 +421,7 @@ def _check_names(
 def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
     """Fit an unfitted clone to the moments of an accumulator, which stay as they are.
 
-    The caller wipes them once it has the model: a refusal or an interrupt loses none.
+    The caller wipes them when it has the model: a refusal or an interrupt loses none.
     """
     if not isinstance(estimator, BaseLogLocationScale):
         raise TypeError(
@@ -430,7 +434,14 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
         )
     plan, grid = moments.plan, moments.plan.grid
     _check_agreement(estimator, plan, moments.feature_names)
-    estimator.set_params(**_parameters_from_plan(estimator, plan))
+    declared: dict[str, Any] = {"x_norm": grid.x_norm}
+    for name, bounds in plan.declared_bounds.items():
+        # The cost of the accumulator's estimated bounds is the cost of the estimator's, which are the same.
+        if getattr(estimator, name) is None or name in plan.estimates:
+            declared[name] = bounds
+    if plan.max_rows_per_group is not None:
+        declared["max_rows_per_group"] = plan.max_rows_per_group
+    estimator.set_params(**declared)
     weights, grouped = plan.weights, plan.max_rows_per_group is not None
     task = estimator._resolve_task(
         (grid.lower, grid.upper),
@@ -451,7 +462,7 @@ def fit_accumulated(estimator: Any, moments: MomentAccumulator) -> Any:
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
     estimator._name_columns()
-    # A copy, for a release that is covered by the budget.
+    # It is a copy, for a release that is covered by the budget.
     gram = moments._require_unreleased().copy()
     adopt(estimator, release_plan.release(gram, entropy), grid, task, spent)
     estimator._after_release()
@@ -495,18 +506,6 @@ def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] 
         return
     if check_target_bounds(estimator.bounds_y, plan.log_target) != plan.bounds_y:
         raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
-
-
-def _parameters_from_plan(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
-    """Return parameters that the estimator left to the accumulator; the fitted estimator has them."""
-    declared: dict[str, Any] = {"x_norm": plan.grid.x_norm}
-    for name, bounds in plan.declared_bounds.items():
-        # What was paid for the accumulator's bounds was paid for those of the estimator, which are the same.
-        if getattr(estimator, name) is None or name in plan.estimates:
-            declared[name] = bounds
-    if plan.max_rows_per_group is not None:
-        declared["max_rows_per_group"] = plan.max_rows_per_group
-    return declared
 
 
 def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:

@@ -21,12 +21,13 @@ from ..rounds._tables import count_columns
 from ..utils import check_bounds, check_int, check_positive
 from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
-from ..utils._tables import numbers_of, within_bounds
+from ..utils._tables import within_bounds
 from ._distributions import models_log_target
 from ._moments.released_moments import Neighbours, largest_scale, moment_weights, order_of_norm
 
-# Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
+# Steps in which weights are counted, up to the cap. Products of features lose half as many bits. Set by hand.
 WEIGHT_STEPS = 2**12
+# Largest cap of a weight, and one over the smallest: weights may have any unit. Set by hand.
 LARGEST_CAP = 2**20
 # The grid is fixed before epsilon is known: at this epsilon the noise still fits 64-bit integers.
 LEAST_EPSILON = Fraction(1, 1000)
@@ -45,8 +46,8 @@ class RowWeights:
     cap : float
         Public bound on a weight.
     bits : int
-        Weights are counted in steps of 2^-bits: 2^11 to 2^12 of them up to the cap, or up to a cap that is
-        larger itself, whole weights.
+        Weights are counted in steps of 2^-bits: 2^11 to 2^12 of them up to the cap. If the cap is larger than
+        that, steps are whole weights.
     """
 
     cap: float
@@ -66,13 +67,12 @@ class RowWeights:
         return floor(Fraction(self.cap) * 2**self.bits)
 
     def steps(self, weights: Any, n_rows: int) -> FloatArray:
-        """Clip weights to [0, cap], and round them toward zero to whole steps; NaN is 0 in strict mode."""
-        strict = get_config()["strict"]
-        array = np.asarray(numbers_of(weights, "sample_weight") if strict else weights)
+        """Clip weights to [0, cap], and round them toward zero to whole steps; in strict mode NaN is 0."""
+        array = np.asarray(weights)
         if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
             raise ValueError("sample_weight must hold one number per row.")
         values = array.astype(np.float64)
-        if strict:
+        if get_config()["strict"]:
             values = np.nan_to_num(values, nan=0.0, posinf=self.cap, neginf=0.0)
         if not np.isfinite(values).all():
             raise ValueError("sample_weight must be finite: NaN and inf are refused.")
@@ -82,23 +82,23 @@ class RowWeights:
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AccumulatorPlan:
-    """Everything public about an accumulator; two of equal `to_dict` can be merged.
+    """Everything public about an accumulator. Two accumulators of equal `to_dict` can be merged.
 
     Attributes
     ----------
     grid : MomentGrid
     bounds_y : tuple of two floats
-        In the units of what is passed.
+        In the units that are passed.
     distribution, mechanism : str
     max_rows : int
     weights : RowWeights or None
     max_rows_per_group : int or None
     columns_known : bool
-        False: the bounds are one pair for all columns, and the grid has one column until `for_columns`.
+        False: one pair of bounds is for all columns, and the grid has one column until `for_columns`.
     estimates : mapping from str to EstimatedBounds
-        What was paid for ``bounds_X`` and ``bounds_y``, where they were estimated.
+        Cost of ``bounds_X`` and ``bounds_y``, if they were estimated.
     domain : TableDomain or None
-        What the columns hold, where they are declared; the bounds of the grid are its.
+        What the columns hold, if they are declared; the bounds of the grid are its bounds.
     """
 
     grid: MomentGrid
@@ -175,7 +175,7 @@ class AccumulatorPlan:
         }
 
     def for_columns(self, n_features: int) -> Self:
-        """Return the plan for so many columns; the same where their number was known."""
+        """Return the plan for so many columns; the same if their number was known."""
         if self.columns_known:
             return self
         sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
@@ -185,7 +185,7 @@ class AccumulatorPlan:
 
     @property
     def declared_bounds(self) -> dict[str, Any]:
-        """The bounds as an estimator takes them, with what was paid for them."""
+        """The bounds as an estimator takes them, with the cost of estimated ones."""
         pairs: dict[str, Any] = {"bounds_X": (self.grid.lower, self.grid.upper), "bounds_y": self.bounds_y}
         if self.domain is not None:
             pairs = {"domain": self.domain, "bounds_y": self.bounds_y}
@@ -196,7 +196,7 @@ class AccumulatorPlan:
 
     @property
     def log_target(self) -> bool:
-        """Whether the model is about the logarithm of what is passed."""
+        """Whether the model is about the logarithm of the target."""
         return models_log_target(self.distribution)
 
     @property
@@ -205,11 +205,11 @@ class AccumulatorPlan:
         return self.weights.largest if self.weights else 1
 
     def sum_rows(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> IntArray:
-        """Return the moments of rows; in strict mode what is not finite goes within the bounds."""
+        """Return the moments of rows; in strict mode values that are not finite are put within the bounds."""
         steps = None
         if self.weights is not None:
             steps = self.weights.steps(np.ones(len(X)) if sample_weight is None else sample_weight, len(X))
-        # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
+        # A fresh, contiguous array: the logarithm of a value must not depend on its place in memory.
         fresh = np.array(y, dtype=np.float64)
         if get_config()["strict"]:
             X = within_bounds(X, self.grid.lower, self.grid.upper)
@@ -251,11 +251,11 @@ class AccumulatorPlan:
         )
         # Another version may choose another step.
         check_room(plan.max_rows, grid.exponent, plan.largest_weight)
-        paid = fields.mapping("estimates")
+        costs = fields.mapping("estimates")
         pairs = plan.declared_bounds
-        if not set(paid) <= set(pairs) - {"domain"}:
-            raise ValueError("it holds payments for parameters that are no bounds")
-        estimates = {name: decode_estimate(pairs[name], content) for name, content in paid.items()}
+        if not set(costs) <= set(pairs) - {"domain"}:
+            raise ValueError("it holds costs of parameters that are no bounds")
+        estimates = {name: decode_estimate(pairs[name], content) for name, content in costs.items()}
         plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent), estimates=estimates)
         if plan.to_dict() != values:
             raise ValueError("its grid is not the one that its parameters make")
@@ -278,13 +278,13 @@ def _check_features(
 def _exponent(
     max_rows: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
 ) -> int:
-    """Finest grid whose sums and noise are safe at the least epsilon; from public numbers alone."""
+    """Return the finest grid whose sums and noise are safe at the least epsilon, by public numbers alone."""
     scales = []
-    # Without a norm the grid is the same for both mechanisms, and the release may use either.
+    # Without a norm the grid is the same for both mechanisms, and the release may use either of them.
     for name in ("laplace", "gaussian") if norm_order is None else (mechanism,):
         weights = moment_weights(n_features, name, norm_order)
         neighbours = Neighbours(weights=weights, rows_per_unit=rows_per_unit, max_weight=Fraction(largest))
-        # Rho comes to more than epsilon where delta is above 1e-10.
+        # Rho is larger than epsilon^2 / 100 if delta is above 1e-10.
         amount = LEAST_EPSILON if name == "laplace" else LEAST_EPSILON**2 / 100
         scales.append(largest_scale(neighbours, FitBudget(name, amount, LEAST_EPSILON, Fraction(0))))
     # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.

@@ -19,7 +19,7 @@ from ..utils._public_module import public_module
 
 @dataclass(frozen=True)
 class ErrorDistribution(ABC):
-    """Distribution of the standardised error Z: y = mu(x) + scale * Z, with mu the location, not the mean.
+    """Distribution of the standardised error Z: y = mu(x) + scale * Z. The location mu is not the mean.
 
     Methods take arrays of any shape; -inf and inf are allowed where the distribution has a limit there.
 
@@ -28,7 +28,7 @@ class ErrorDistribution(ABC):
     name : str
         Name of the distribution on the scale of the model.
     mean, variance : float
-        Of Z.
+        Mean and variance of Z.
     skewness, kurtosis : float
         Third and fourth moment of Z about its mean, in standard deviations.
     """
@@ -58,6 +58,10 @@ class ErrorDistribution(ABC):
     @abstractmethod
     def mean_of_exp(self, mu: ArrayLike, sigma: ArrayLike) -> FloatArray:
         """Return the mean of exp(mu + sigma Z): the mean time. It is inf where it does not exist."""
+
+    def hazard(self, z: ArrayLike) -> FloatArray:
+        """Return the hazard, the density over the survival, at finite z."""
+        return np.exp(self.log_density(z) - self.log_survival(z))
 
 
 @public_module("skprivate.linear_model")
@@ -208,24 +212,25 @@ def _look_up(name: Any) -> tuple[ErrorDistribution, bool]:
 
 # Means of clipped errors under a distribution, and location and scale from them.
 
-# Equally likely errors: the means of clipped ones are exact within 1e-6.
+# Number of equally likely errors: the means of clipped ones are exact within 1e-6.
 _N_NODES = 4000
-# Clips that are tried, in standard deviations of the errors: below the least nothing is gained, as the noise
-# over the share of unclipped rows has a limit; beyond the greatest errors are rare.
+# Clips that are tried, in standard deviations of the errors. Below the least nothing is gained, as the noise
+# over the share of unclipped rows has a limit. Beyond the largest errors are rare.
 _CLIPS = np.geomspace(0.3, 3.0, 16)
-# One look changes the scale by this factor at most, so that noise cannot throw the next.
+# Largest change of the scale by one look, as a factor, so that noise cannot spoil the next look. Set by hand.
 _FACTOR = 4.0
+# Newton steps to location and scale. Set by hand.
 _STEPS = 25
 
 
 @dataclass(frozen=True, eq=False)
-class ClippedLaw:
-    """A distribution whose errors are clipped.
+class ClippedErrors:
+    """A distribution of clipped errors.
 
     Attributes
     ----------
     errors : ndarray of shape (n_nodes,)
-        Equally likely.
+        They are equally likely.
     std : float
         Standard deviation of the error.
     """
@@ -233,9 +238,9 @@ class ClippedLaw:
     errors: FloatArray
     std: float
 
-    @lru_cache(maxsize=64)  # noqa: B019 - laws are few, and kept
+    @lru_cache(maxsize=64)  # noqa: B019 - distributions are few, and kept
     def center(self, clip: float) -> float:
-        """Return where the mean of errors about it, clipped to [-clip, clip], is 0."""
+        """Return the centre about which the mean of errors, clipped to [-clip, clip], is 0."""
         # The mean falls with the centre; a bisection needs no derivative.
         low, high = float(self.errors[0]), float(self.errors[-1])
         for _ in range(60):
@@ -255,12 +260,12 @@ class ClippedLaw:
         own : float
             Variance of a sum of errors times features, over that of one error: of the rows themselves.
         noise : float
-            Variance of its noise, over the square of the clip.
+            Variance of the noise of this sum, over the square of the clip.
 
         Notes
         -----
-        A sum of clipped residuals has the variance own E[clipped^2] + noise clip^2, and moves by the share
-        of unclipped rows: the ratio is least.
+        A sum of clipped residuals has the variance own E[clipped^2] + noise clip^2, and moves in proportion
+        to the share of unclipped rows. The variance over the square of this share is minimised.
         """
         clips, squares, shares = self._table
         best = np.argmin((own * squares + noise * clips**2) / shares**2)
@@ -268,7 +273,7 @@ class ClippedLaw:
 
     @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Clips, mean squares of clipped errors of scale 1, and shares of unclipped ones."""
+        """Return clips, mean squares of clipped errors of scale 1, and shares of unclipped errors."""
         clips = _CLIPS * self.std
         squares = [self.spread(1.0, clip)[0, 0] for clip in clips]
         return clips, np.array(squares), np.array([self.share(1.0, clip) for clip in clips])
@@ -282,7 +287,7 @@ class ClippedLaw:
             Of residuals clipped to [-clip, clip]; noisy.
         clip : float
         scale : float
-            By which the centre of the clip was chosen: residuals are those about
+            Scale by which the centre of the clip was chosen: residuals are those about
             ``location + scale * center(clip / scale)``.
 
         Returns
@@ -297,7 +302,7 @@ class ClippedLaw:
         limit = np.log(_FACTOR)
         for _ in range(_STEPS):
             values, jacobian = self._means(scale * np.exp(log_factor), shift - start, clip)
-            # The diagonal keeps a step finite where hardly any error is unclipped.
+            # The diagonal keeps a step finite if hardly any error is unclipped.
             step = np.linalg.solve(
                 jacobian.T @ jacobian + 1e-6 * np.diag([1.0, clip**2]),
                 jacobian.T @ (np.array([mean, square]) - values),
@@ -333,7 +338,7 @@ class ClippedLaw:
 
 
 @lru_cache(maxsize=8)
-def clipped_law(distribution: ErrorDistribution) -> ClippedLaw:
+def clipped_errors(distribution: ErrorDistribution) -> ClippedErrors:
     """Return the clipped errors of a distribution."""
     errors = distribution.quantile((np.arange(_N_NODES) + 0.5) / _N_NODES)
-    return ClippedLaw(errors, float(np.sqrt(distribution.variance)))
+    return ClippedErrors(errors, float(np.sqrt(distribution.variance)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fit of life data: what is public about it, its rounds and statement, and the model from its release.
 
-Released values and public inputs are all that the model is computed from, and all that is kept on the
-regressor: `self` in the functions of the second half.
+The model is computed from released values and public inputs alone, and only these are kept on the regressor:
+`self` in the functions of the second half.
 """
 
 from collections.abc import Callable
@@ -42,9 +42,9 @@ from ._scale_by_level import LEVEL_SHARE, LevelModel, LevelPlan, LevelRelease
 
 # Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
-# Levels of a normal variable one standard error below and above its mean.
+# Quantiles of a normal variable one standard error below and above its mean.
 _ONE_ERROR = (0.1585, 0.8415)
-# Declared bounds of scale_: their squares are floats.
+# Limits of declared bounds of scale_: the squares of both are floats.
 _NARROWEST, _WIDEST = 1e-70, 1e70
 
 
@@ -64,7 +64,7 @@ class SurvivalRows:
     def prepare(
         self, kept: IndexArray | None, kinds: tuple[str, ...], bounds: tuple[float, float]
     ) -> targets.PreparedRows:
-        """Return the rows that are kept as rounds read them, what is said of each within the bounds."""
+        """Return the kept rows as rounds read them, with what is known of each within the bounds."""
         target = targets.within_target_bounds(self.target, kinds, bounds)
         rows = targets.PreparedRows(
             self.X, y=target.time_on_model_scale, event=target.event, start=target.start, entry=target.entry
@@ -73,7 +73,7 @@ class SurvivalRows:
 
 
 def check_scale_bounds(bounds: Any) -> tuple[float, float] | None:
-    """Return declared bounds of the scale as two floats above 0; None where there are none."""
+    """Return declared bounds of the scale as two floats above 0; None if there are none."""
     if bounds is None:
         return None
     lower, upper = check_bounds(bounds, 1, name="scale_bounds")
@@ -90,7 +90,7 @@ def levels_of(estimator: Any) -> LevelPlan | None:
 
 
 def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | PopulationPlan | None:
-    """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
+    """Check what is public. Return the plan of a fit to censored targets, on a grid without bounds."""
     budget = estimator._budget()
     levels = levels_of(estimator)
     if levels is not None:
@@ -103,7 +103,8 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | Population
         raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
     if levels is not None and not set(kinds) <= {"exact", "right"}:
         raise ValueError(
-            "scale_by takes events and right-censored rows; of others no residual is known: leave it out."
+            "scale_by takes only events and right-censored rows, as other kinds have no known residual: "
+            "leave it out."
         )
     log_target = shape.structured or models_log_target(estimator.distribution)
     if estimator.bounds_y is not None:
@@ -116,8 +117,8 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | Population
         return None
     neighbours = estimator._neighbours(shape.n_features, shape.grouped)
     n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-    # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of the
-    # moments can be planned.
+    # Any bounds give the same result: whether there is a grid does not depend on them, and the noise of the
+    # moments can be planned on every grid.
     sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
     part = moments_budget(budget, estimator._most_looks()) if kinds == ("exact",) else budget
     grid = make_grid(*sides, target, estimator.x_norm, n_rows=n_rows, neighbours=neighbours, budget=part)
@@ -141,34 +142,35 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | Population
 def _plan_population(
     estimator: Any, kinds: tuple[str, ...], grid: MomentGrid, budget: Any, neighbours: Any
 ) -> PopulationPlan:
-    """Return the plan of a fit without columns; ValueError for what it does not take."""
+    """Return the plan of a fit without columns; ValueError for kinds and methods that it does not take."""
     if not set(kinds) <= {"exact", "right"}:
         raise ValueError(
-            "fit(None, y) counts events and right-censored rows by their time: it takes no earlier events, "
+            "fit(None, y) counts events and right-censored rows by their time. It takes no earlier events, "
             "intervals or entries. Pass a column, such as a group, to fit these."
         )
     if estimator.method == "taylor":
-        raise ValueError("fit(None, y) takes method='moments' alone.")
+        raise ValueError("fit(None, y) takes only method='moments'.")
     return PopulationPlan(grid, error_distribution_of(estimator.distribution), budget, neighbours)
 
 
-# Share of the budget of the counts. At n epsilon = 20,000 three counts of Laplace noise find 2 % of the rows
-# beyond a bound; estimates lose about as much of their precision as with 3 % less of the budget.
+# Share of the budget of the counts beyond the bounds. At n epsilon = 20,000, three counts of Laplace noise
+# find
+# 2 % of the rows beyond a bound. Estimates lose about the precision that 3 % of the budget makes.
 ENDS_SHARE = Fraction(3, 100)
 
 
 @dataclass(frozen=True, eq=False)
 class TimesFit:
-    """Everything public about a fit to times, of which those above the upper bound may be many.
+    """Everything public about a fit to times, many of which may be above the upper bound.
 
     Attributes
     ----------
     complete : MomentFit
-        Of the budget that the counts leave, where few are above it.
+        The fit if few times are above it, with the budget that the counts leave.
     censored : CensoredPlan
-        Of the same, where many are: they count as censored at the bound.
+        The fit if many are, with the same budget: these times count as censored at the bound.
     amount : Fraction
-        Of epsilon, or rho, for the counts.
+        Amount of epsilon, or rho, for the counts.
     """
 
     complete: MomentFit
@@ -190,8 +192,8 @@ class TimesFit:
 
         Notes
         -----
-        **Privacy**: either fit takes what the counts leave of the budget. Which of them it is follows from
-        what was released, and a row is in one cell of the counts.
+        **Privacy**: either fit takes the budget that the counts leave. Released values choose between them,
+        and a row is in one cell of the counts.
         """
         counting = ends_round(self.censored, self.amount, spent)
         released = yield counting
@@ -206,9 +208,9 @@ class TimesFit:
 def plan_complete(
     task: FitTask, most_looks: int | None, max_iter: Any, hazard_clip: Any
 ) -> tuple[MomentFit, TimesFit | None]:
-    """Plan the fit to a complete target; also with counts of times, where these would tell something.
+    """Plan the fit to a complete target; also with counts of times, if these would reveal something.
 
-    They are not counted where all of the budget goes to one release of moments, or the target is no time.
+    Times are not counted if all of the budget goes to one release of moments, or the target is no time.
     """
     alone = MomentFit.of(task, most_looks)
     if not task.log_target or alone.looks is None:
@@ -233,7 +235,7 @@ def plan_complete(
 
 
 def describe_moments(estimator: Any, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
-    """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
+    """Return the cost and claim of a release of moments; sensitivity and noise are those of weight 1."""
     if task.budget.mechanism == "laplace":
         sensitivity: Any = task.neighbours.l1 * unit
         scale: Any = sensitivity / task.budget.amount
@@ -246,7 +248,7 @@ def describe_moments(estimator: Any, task: FitTask, unit: Fraction, source: Any)
 def describe_spending(
     estimator: Any, task: FitTask, source: Any, released: str, sensitivity: Any = None, scale: Any = None
 ) -> PrivacySpent:
-    """Return what one fit spent and claims."""
+    """Return the cost and claim of one fit."""
     grouped = task.neighbours.grouped
     unprotected: dict[str, Any] = {}
     if task.n_units is not None:
@@ -278,7 +280,7 @@ def describe_spending(
 
 # The released model: estimates, a parametric bootstrap, intervals, and warnings.
 
-# Of coef_interval_ and scale_interval_; predictions have the same default.
+# Confidence of coef_interval_ and scale_interval_; predictions have the same default.
 CONFIDENCE = 0.9
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_")
@@ -292,7 +294,7 @@ def adopt(
     grid: MomentGrid,
     task: FitTask,
     spent: PrivacySpent,
-    levels: tuple[LevelPlan, LevelRelease] | None = None,
+    levels: tuple[LevelPlan | None, LevelRelease | None] = (None, None),
 ) -> None:
     """Store a release with its public inputs, and compute the model from it."""
     self.error_distribution_, self.log_target_ = task.distribution, task.log_target
@@ -302,13 +304,12 @@ def adopt(
     for name in _ONLY_CENSORED:
         vars(self).pop(name, None)
     # Intervals are computed when they are first read, with the parameters of this fit: set_params may have
-    # changed the others by then.
+    # changed the parameters by then.
     self._method, self._regularization = self.method, self.regularization
     self._scale_limits = task.scale_limits(grid)
     self._rows_per_unit = task.neighbours.rows_per_unit
     self._constant = constant_directions(self.domain)
-    self.level_release_ = levels if levels is None else levels[1]
-    self._level_plan = levels if levels is None else levels[0]
+    self._level_plan, self.level_release_ = levels
     self._was_strict = get_config()["strict"]
     solve_release(self)
     if isinstance(release, CensoredRelease):
@@ -331,13 +332,13 @@ def adopt(
 def constant_directions(domain: TableDomain | None) -> FloatArray | None:
     """Return unit vectors along which the encoded columns of every row are equal by declaration.
 
-    Of a category without an order, the columns of its levels and of a missing cell add up to one; not where
-    a row with a missing cell is 0 in all of them. The bounds of these columns are alike.
+    The columns of the levels of a category without an order, and of a missing cell, add up to one. This is
+    not so if a row with a missing cell is 0 in all of them. The bounds of these columns are alike.
 
     Returns
     -------
     constant : ndarray of shape (k, n_encoded) or None
-        None where there is no such category, or no domain.
+        None if there is no such category, or no domain.
     """
     if domain is None:
         return None
@@ -351,7 +352,7 @@ def constant_directions(domain: TableDomain | None) -> FloatArray | None:
 
 
 def solve_release(self: Any) -> None:
-    """Compute the estimates; the bootstrap waits until it is read."""
+    """Compute the estimates. The bootstrap is computed when it is read."""
     self._replicates = self._without_noise = self._ground = self._level_model = None
     counted = self.level_release_
     options = self.error_distribution_, self._regularization, self._scale_limits, self._method
@@ -359,7 +360,7 @@ def solve_release(self: Any) -> None:
     self.slopes_kept_ = 1.0
     if shrunk is not self._unshrunk and self._unshrunk.coef.any():
         self.slopes_kept_ = float(np.linalg.norm(shrunk.coef) / np.linalg.norm(self._unshrunk.coef))
-    # By levels, residuals were counted about it.
+    # With levels, residuals were counted about the shrunk fit.
     parts = [in_units(self, one) for one in (shrunk if counted is None else counted.fit, self._unshrunk)]
     self.coef_, self.intercept_, self.scale_ = parts[0]
     estimates, others = (np.r_[intercept, scale, coef] for coef, intercept, scale in parts)
@@ -384,8 +385,8 @@ def in_units(self: Any, fit: ScaledFit) -> tuple[FloatArray, Any, Any]:
 def _about_levels(self: Any, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
     """Return slopes about the mean of the levels of each category, and the intercept that belongs to them.
 
-    The levels of a category add up to one in every row, so that a constant may pass from their slopes to the
-    intercept.
+    The levels of a category add up to one in every row. A constant can therefore be moved from their slopes
+    to the intercept.
     """
     if self._constant is None:
         return coef, intercept
@@ -395,14 +396,14 @@ def _about_levels(self: Any, coef: FloatArray, intercept: Any) -> tuple[FloatArr
 
 
 def fit_of(release: AnyRelease, *options: Any) -> ScaledFit:
-    """Return the fit of a release by the options of `solve_moments`, shrunk where noise hides its slopes."""
+    """Return the fit of a release by the options of `solve_moments`, shrunk if noise hides its slopes."""
     fit = unshrunk_fit_of(release, *options)
     shrinks = isinstance(release, MomentRelease | LookRelease) and options[1::2] == ("floor", "moments")
     return shrink(release, fit, options[0], options[2]) if shrinks else fit
 
 
 def unshrunk_fit_of(release: AnyRelease, *options: Any) -> ScaledFit:
-    """Return the fit that replicates are about."""
+    """Return the fit that replicates are centred on."""
     return solve_moments(release, *options) if isinstance(release, MomentRelease) else release.fit
 
 
@@ -414,7 +415,7 @@ def events_of(release: AnyRelease) -> float:
 
 
 def means_of(release: AnyRelease) -> FloatArray:
-    """Return the released means of the scaled features; of censored rows, of those at risk."""
+    """Return the released means of the scaled features; with censored rows, of the rows at risk."""
     if isinstance(release, CensoredRelease):
         return np.asarray(release.curvature_estimate.mean[1:])
     if isinstance(release, PopulationRelease):
@@ -424,14 +425,15 @@ def means_of(release: AnyRelease) -> FloatArray:
 
 
 def moments_of(release: MomentRelease | LookRelease) -> MomentRelease:
-    """Return the moments of a release, after which there may have been looks."""
+    """Return the moments of a release, with or without looks after them."""
     return release.moments if isinstance(release, LookRelease) else release
 
 
 def replicate(self: Any, with_noise: bool = True, n_replicates: int = 400) -> FloatArray:
     """Return a parametric bootstrap: intercept, scale and slopes of every replicate, in units of X and y."""
     coef, intercept, scale = in_units(self, bootstrap(self, with_noise, n_replicates))
-    # Intervals are twice the estimate less quantiles of replicates: with these, those of the unshrunk fit.
+    # An interval is twice the estimate less quantiles of replicates. With this shift it is that of the
+    # unshrunk fit.
     drawn = np.column_stack([intercept, scale, coef]) + 2.0 * self._shift
     if self._level_model is not None:
         drawn = self._level_model.replicates(drawn, self.intercept_, self.coef_, with_noise)
@@ -440,7 +442,7 @@ def replicate(self: Any, with_noise: bool = True, n_replicates: int = 400) -> Fl
 
 
 def without_noise(self: Any) -> FloatArray:
-    """Return the same of the rows alone, computed when it is first read."""
+    """Return the same for the rows alone, computed when it is first read."""
     if self._without_noise is None:
         self._without_noise = replicate(self, with_noise=False)
     without: FloatArray = self._without_noise
@@ -467,13 +469,13 @@ def bootstrap(self: Any, with_noise: bool, n_replicates: int = 400) -> ScaledFit
 
 
 def check_confidence(confidence: float) -> None:
-    """Raise ValueError where a confidence is not above 0 and below 1."""
+    """Raise ValueError if a confidence is not above 0 and below 1."""
     if not 0 < confidence < 1:
         raise ValueError("confidence must be above 0 and below 1.")
 
 
 def ends_of(confidence: float) -> tuple[float, float]:
-    """Return the levels of the two ends of an interval."""
+    """Return the probabilities of the two ends of an interval."""
     return 0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence
 
 
@@ -508,7 +510,7 @@ def interval_of_coef(self: Any, confidence: float) -> FloatArray:
 
 def interval_of_scale(self: Any, confidence: float) -> FloatArray:
     """Return the confidence interval of the scale."""
-    # The noise is added to squares: their errors are symmetric where those of the scale are not.
+    # The noise is added to squares: their errors are symmetric, and those of the scale are not.
     shift = self._shift[1]
     squares = pivotal((self.scale_ - shift) ** 2, (self.replicates_[:, 1] - 2.0 * shift) ** 2, confidence)
     low, high = (bound * self.grid_.y_half for bound in self._scale_limits)

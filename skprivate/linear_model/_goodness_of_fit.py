@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far a fit can be trusted: goodness of fit of its distribution, states of estimates, and its warning.
+"""Reliability of a fit: goodness of fit of its distribution, states of estimates, and the warning of a fit.
 
 Every function is of released values and public inputs alone; `self` is a fitted regressor.
 """
@@ -19,94 +19,93 @@ from ..base import _likely_mistakes as mistakes
 from ..rounds._rows import on_model_scale
 from ..utils._public_module import public_module
 from . import _fit as fitting
-from ._censored.histograms import beyond_bounds
+from ._censored.histograms import NODES, WEIGHTS, beyond_bounds, squares_of_peaks
 from ._censored.population import PopulationRelease
 from ._censored.release import NO_EVENTS, CensoredRelease, hides_features, means_nothing, unsettled
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import MomentRelease, varying_directions
-from ._moments.replicates import HIDDEN, bootstrap_looks, looks_warning, moments_warning, untold_directions
+from ._moments.replicates import bootstrap_looks, looks_may_be_noise, moments_may_be_noise, unclear_directions
 from ._moments.rounds import LookRelease, Metric, fit_of_moments
 
 # Goodness of fit of a distribution to a released histogram of standardised residuals.
 
-# The curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard is then
-# known within a fifth. That of the private survival curve ends there, too.
+# The curve ends if fewer rows are at risk than so many standard deviations of the noise: a hazard is then
+# known within a fifth. The private survival curve ends there, too.
 _AT_RISK = 5.0
-# Tables that are drawn under the law; the error of a 5 % tail is then one part in a hundred.
+# Tables that are drawn under the fitted distribution; the error of a 5 % tail is then one part in a hundred.
 _N_TABLES = 400
-# A right law has a larger distance in one release of twenty.
+# Under the right distribution, one release of twenty has a larger distance.
 _LEVEL = 0.95
-# A law is rejected where at most one release of 100 has as large a distance under it, by so many times more
-# tables; they are drawn where the first ones leave that possible.
+# A distribution is rejected if at most one release of 100 has as large a distance under it. This is found by
+# so many times more tables, which are drawn if the first ones leave it possible.
 _REJECTED, _MORE = 0.01, 10
 # Distances of survival that do not count: a tenth of the share that has failed by the B1 life. So far out in
-# the tails, what the misses of slopes add to residuals is no longer normal.
+# the tails, the error of the slopes adds to residuals what is no longer normal.
 _MATTERS = 1e-3
-# Of the first tables, as many may be as far at most: p is then .03.
+# Number of the first tables that may be as far, at most: p is then 0.03.
 _FEW = 12
-# Variance of the noise of a count less half of its neighbours, over that of a count.
-_OF_PEAKS = 1.5
-# Nodes and weights of the mean over a standard normal, exact for polynomials up to degree 5.
-_NODES, _WEIGHTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0
-# Points of a cell at which the law is evaluated: the error of the midpoint rule is then below 1e-3 of a cell.
+# Points of a cell at which the distribution is evaluated: the midpoint rule then errs by less than 1e-3 of a
+# cell.
 _N_POINTS = 8
 
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GoodnessOfFit:
-    """How the residuals of a fit agree with its law, as ``goodness_of_fit()`` returns it.
+    """How the residuals of a fit agree with its distribution, as ``goodness_of_fit()`` returns it.
 
     Attributes
     ----------
     errors : ndarray of shape (n_edges,)
-        Standardised errors at which the curve is known: the ends of the histogram's cells, as far as the rows
-        at risk stand out of the noise.
+        Standardised errors at which the curve is known: the ends of the histogram's cells, up to the last one
+        at which the rows at risk stand out of the noise.
     cumulative_hazard : ndarray of shape (n_edges,)
         Estimated from the counts, never falling.
     model_hazard : ndarray of shape (n_edges,)
-        That of the law. It is the Cox-Snell residual of a row at that error.
+        That of the fitted distribution: the Cox-Snell residual of a row at that error.
     interval : ndarray of shape (n_edges, 2)
-        Confidence interval of the cumulative hazard, of noise and sampling, each by itself.
+        Confidence interval of the cumulative hazard, from noise and sampling, each by itself.
     noise_interval : ndarray of shape (n_edges, 2)
-        The same of the noise alone: where it would be in other releases of the same rows.
+        The same from the noise alone: where the hazard would be in other releases of the same rows.
     confidence : float
         Of both.
     distance : float
-        Between the estimated survival probability and the law's, where it is largest in standard errors. What
-        is below .001 does not count.
+        Between the estimated survival probability and that of the distribution, at the point where it is
+        largest in standard errors. Distances below 0.001 do not count.
     place : float
-        The standardised error there.
+        The standardised error at that point.
     statistic : float
-        The distance there in standard errors.
+        The distance at that point, in standard errors.
     limit : float
-        What the statistic of a right law passes in 5 % of all tables and releases.
+        Value that the statistic of the right distribution exceeds in 5 % of all tables and releases.
     p_value : float
-        Share of tables and releases in which that of a right law is at least as large.
+        Share of tables and releases in which the statistic of the right distribution is at least as large.
     rejected : bool
-        Whether the p-value is at most .01: then the law is wrong, and so may be every quantile that follows
-        from it. The fit warns, and `ModelSummary` says so.
+        Whether the p-value is at most 0.01. Then the distribution is wrong, and so may be every quantile that
+        is computed from it. The fit warns, and `ModelSummary` shows it.
 
     Notes
     -----
     The hazard of a cell is its events over the rows at risk (occurrence over exposure). Rows that leave in
-    the cell are at risk for a part of it: events as the law says, censored ones as their numbers beside say.
-    Counts are noisy and may be negative; the cumulative hazard is made to rise by isotonic regression.
-    Intervals carry the known variance of the noise, and that of the events, to the logarithm of the
-    cumulative hazard by the derivative.
+    the cell are at risk for a part of it. For events the distribution gives this part, for censored rows the
+    numbers in the neighbouring cells. Counts are noisy and may be negative; isotonic regression makes the
+    cumulative hazard rise. Intervals carry the known variance of the noise, and that of the events, to the
+    logarithm of the cumulative hazard by the derivative.
 
-    ``limit`` and ``p_value`` come from tables that are drawn under the law with the released numbers of
-    censored rows, and noise of the known distribution. In simulated releases of known parameters (three laws,
-    up to 95 % censored, 20,000 to a million rows) p-values of right laws were below .05 in 3 to 10 of 100. In
-    a million rows at epsilon 10, where censoring times spread over few cells, they were in up to 30: what is
-    not known of the rows' places within cells moves the curve by up to one standard error there. Location and
-    scale count as known although they were fitted to the same rows, which errs on the side of the law. The
-    test cannot see deviations that are small beside the intervals, which in a small table are mostly noise.
-    What the slopes miss widens the residuals: the law is widened by as much, with a normal distribution.
+    ``limit`` and ``p_value`` come from tables that are drawn under the distribution, with the released
+    numbers of censored rows and noise of the known distribution. They were measured in simulated releases of
+    known parameters (three distributions, up to 95 % censored, 20,000 to a million rows). P-values of right
+    distributions were below 0.05 in 3 to 10 of 100. In a million rows at epsilon 10, with censoring times
+    in few cells, they were in up to 30: the unknown places of rows within cells move the curve by up to one
+    standard error there. Location and scale count as known although they were fitted to the same rows, which
+    favours the distribution. The test cannot detect deviations that are small beside the intervals, and in a
+    small table these are mostly noise. Errors of the slopes widen the residuals; the distribution is widened
+    as much, by a normal one.
 
-    Fits to complete targets count residuals about their first line, and look at others afterwards. Cells are
-    then those of the final line, the law is widened by the way from one to the other, and tables under the
-    law have other locations, scales and slopes as well, as the noise of the release leaves them open.
+    Fits to complete targets count residuals about their first line, and take looks at others afterwards.
+    Cells are then those of the final line, and the distribution is widened by the move from one line to the
+    other. Tables under the distribution have other locations, scales and slopes as well, as far as the noise
+    of the release leaves these open.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -138,28 +137,28 @@ class GoodnessOfFit:
 
     @property
     def rejected(self) -> bool:
-        """Whether the law is wrong, clearly."""
+        """Whether the distribution is clearly wrong."""
         return self.p_value <= _REJECTED
 
     def __str__(self) -> str:
         far = "more than" if self.statistic > self.limit else "within"
         return (
             f"Around a standardised error of {self.place:.2g} the residuals' survival curve is "
-            f"{self.distance:.2g} from the law's: {self.statistic:.2g} standard errors, {far} the "
-            f"{self.limit:.2g} that noise and sampling pass in one of twenty releases under the law "
-            f"(p = {self.p_value:.2g})."
+            f"{self.distance:.2g} from the distribution's: {self.statistic:.2g} standard errors, {far} the "
+            f"{self.limit:.2g} that noise and sampling exceed in one of twenty releases under the "
+            f"distribution (p = {self.p_value:.2g})."
         )
 
 
 def about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
-    """Return the cells of residuals about the first line by the final one, and what else may be true.
+    """Return the cells of residuals about the first line as cells about the final one, and other lines.
 
     With the final line a + x b and the first one a_0 + x b_0, a residual about the first is that about the
-    final one, moved by a - a_0 + m (b - b_0), with m the features' means, and by (x - m) (b - b_0), which
-    widens it. By the replicates' noise, other a, b and scales may be true: twice the estimate less each.
+    final one, moved by a - a_0 + m (b - b_0), with m the features' means, and by (x - m) (b - b_0). The last
+    term widens it. The replicates' noise makes other a, b and scales possible: twice the estimate less each.
     """
-    law, fit, metric = self.error_distribution_, release.fit, Metric.of(release.moments)
-    first = fit_of_moments(release.moments, law, self._scale_limits)
+    distribution, fit, metric = self.error_distribution_, release.fit, Metric.of(release.moments)
+    first = fit_of_moments(release.moments, distribution, self._scale_limits)
     grid, shift = self.grid_, self._shift
     replicates, without = (each - 2.0 * shift for each in (self.replicates_, fitting.without_noise(self)))
     half, center = grid.half, grid.center + grid.half * metric.mean
@@ -176,20 +175,20 @@ def about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
     return {
         "edges": np.concatenate([[-np.inf], inner, [np.inf]]),
         "spread": float(spreads.mean()),
-        "possible": -_Widened(law, (spreads / factors**2)[:, np.newaxis]).log_survival(others),
+        "possible": -_Widened(distribution, (spreads / factors**2)[:, np.newaxis]).log_survival(others),
     }
 
 
 @dataclass(frozen=True, eq=False)
 class _Widened:
-    """Distribution of an error and a normal one beside it, of one variance or one a table."""
+    """Distribution of the sum of an error and a normal one, of one variance or one variance a table."""
 
-    law: ErrorDistribution
+    distribution: ErrorDistribution
     variance: Any
 
     def log_survival(self, errors: FloatArray) -> FloatArray:
-        places = np.expand_dims(errors, -1) - np.sqrt(self.variance)[..., np.newaxis] * _NODES
-        survival: FloatArray = self.law.survival(places) @ _WEIGHTS
+        places = np.expand_dims(errors, -1) - np.sqrt(self.variance)[..., np.newaxis] * NODES
+        survival: FloatArray = self.distribution.survival(places) @ WEIGHTS
         return np.log(np.maximum(survival, np.finfo(float).tiny))
 
 
@@ -206,7 +205,7 @@ def compare_residuals(
     n_compared: int = 1,
     seed: int = 0,
 ) -> GoodnessOfFit:
-    """Compare a noisy histogram of standardised residuals with their law.
+    """Compare a noisy histogram of standardised residuals with their distribution.
 
     Parameters
     ----------
@@ -221,38 +220,39 @@ def compare_residuals(
         Distribution of the noise.
     confidence : float, default=0.9
         Of the intervals.
-    spread : float, default=0.0
+        Variance of a normal error that residuals have in addition to their distribution.
         Variance of a normal error that residuals have beside their law.
     possible : ndarray of shape (n_tables, n_cells - 1), default=None
         Cumulative hazards at the inner edges under parameters that may be the true ones. None: those of the
-        law alone.
+        distribution alone.
     n_compared : int, default=1
-        Histograms of which the least p-value counts: it is multiplied by their number.
+        Number of histograms of which the least p-value counts: it is multiplied by this number.
     seed : int, default=0
-        Of the tables under the law: the same release always has the same limit.
+        Of the tables under the distribution: the same release always has the same limit.
 
     Returns
     -------
     fit : GoodnessOfFit
     """
-    # What stands in a line of zeros was not released.
+    # A line of zeros was not released.
     noise = np.where(counts.any(axis=1), noise_std, 0.0)[:, np.newaxis]
-    law_of_errors = _Widened(distribution, np.array(spread)) if spread else distribution
-    cells = _Cells(edges, counts, law_of_errors)
+    widened = _Widened(distribution, np.array(spread)) if spread else distribution
+    cells = _Cells(edges, counts, widened)
     usable = int(_usable(counts, noise))
-    law = cells.model_hazard[:usable]
+    expected = cells.model_hazard[:usable]
     of_noise, of_rows = (std[:usable] for std in cells.errors_of_hazard(counts, noise))
     both = np.maximum(np.hypot(of_noise, of_rows), np.finfo(float).eps)
 
-    # Edges beyond the usable ones are so inexact that early ones would have to give way to them.
+    # Edges beyond the usable ones are so inexact that early ones would have to be changed for them.
     hazard = _rising(cells.cumulative_hazard(counts)[np.newaxis, :usable])[0]
     steps = np.tile(cells.steps, (_N_TABLES, 1)) if possible is None else np.diff(possible, prepend=0.0)
-    peaks = _peaks(counts[0], noise[0, 0])
+    # In each cell: rows that may all be censored at one place of it, anywhere.
+    peaks = np.append(0.0, np.sqrt(squares_of_peaks(counts[0], noise[0, 0])))
     rng = np.random.default_rng(seed)
 
     def draw(steps: FloatArray) -> FloatArray:
-        """Survival curves under the law as far as each is known, beyond which they are nan."""
-        tables = _tables_under_law(steps, counts, noise, mechanism, rng)
+        """Return survival curves under the distribution, with nan where they are not known."""
+        tables = _expected_tables(steps, counts, noise, mechanism, rng)
         moved = peaks * (rng.random((len(steps), len(peaks))) - 0.5)
         hazards = _rising(cells.cumulative_hazard(tables, moved)[:, :usable])
         known = np.arange(usable) < _usable(tables, noise)[:, np.newaxis]
@@ -266,19 +266,19 @@ def compare_residuals(
     compared = int(np.sum(np.mean(np.isnan(drawn), axis=0) < 0.5))
     drawn = drawn[:, :compared]
     center, spread = np.nanmean(drawn, axis=0), np.maximum(np.nanstd(drawn, axis=0), np.finfo(float).eps)
-    distances = np.abs(np.exp(-hazard) - np.exp(-law))[:compared]
-    statistics, under_law = counted(distances), counted(np.abs(drawn - center)).max(axis=1)
-    limit = float(np.quantile(under_law, 1.0 - (1.0 - _LEVEL) / n_compared))
+    distances = np.abs(np.exp(-hazard) - np.exp(-expected))[:compared]
+    statistics, drawn_ones = counted(distances), counted(np.abs(drawn - center)).max(axis=1)
+    limit = float(np.quantile(drawn_ones, 1.0 - (1.0 - _LEVEL) / n_compared))
     furthest = int(np.argmax(statistics if statistics.any() else distances))
-    if np.sum(under_law >= statistics[furthest]) <= _FEW:
+    if np.sum(drawn_ones >= statistics[furthest]) <= _FEW:
         more = counted(np.abs(draw(np.tile(steps, (_MORE, 1)))[:, :compared] - center))
-        under_law = np.concatenate([under_law, more.max(axis=1)])
-    p_value = float((1 + np.sum(under_law >= statistics[furthest])) / (1 + len(under_law)))
+        drawn_ones = np.concatenate([drawn_ones, more.max(axis=1)])
+    p_value = float((1 + np.sum(drawn_ones >= statistics[furthest])) / (1 + len(drawn_ones)))
     width = float(ndtri(fitting.ends_of(confidence)[1]))
     return GoodnessOfFit(
         errors=edges[1 : usable + 1],
         cumulative_hazard=hazard,
-        model_hazard=law,
+        model_hazard=expected,
         interval=_log_interval(hazard, width * both),
         noise_interval=_log_interval(hazard, width * of_noise),
         confidence=confidence,
@@ -291,7 +291,7 @@ def compare_residuals(
 
 
 def _usable(counts: FloatArray, noise: FloatArray) -> IntArray:
-    """Number of inner edges, at least 1, up to which the rows at risk stand out of the noise."""
+    """Return the number of inner edges, at least 1, up to which the rows at risk stand out of the noise."""
     n_cells = counts.shape[-1]
     spread = np.sqrt(np.sum(noise**2) * np.arange(n_cells, 0, -1))
     hidden = (_remaining(counts) <= np.maximum(_AT_RISK * spread, 1.0))[..., :-1]
@@ -299,7 +299,7 @@ def _usable(counts: FloatArray, noise: FloatArray) -> IntArray:
 
 
 def _remaining(counts: FloatArray) -> FloatArray:
-    """Rows that reach each cell, of shape (..., n_cells), for counts of shape (..., 2, n_cells)."""
+    """Return the rows that reach each cell, of shape (..., n_cells); counts are (..., 2, n_cells)."""
     return np.cumsum(counts.sum(axis=-2)[..., ::-1], axis=-1)[..., ::-1]
 
 
@@ -312,22 +312,22 @@ def _rising(hazards: FloatArray) -> FloatArray:
 
 
 class _Cells:
-    """The cells but the last: what the law says of them, and for how long leaving rows are at risk."""
+    """The cells but the last: their hazards by the distribution, and how long leaving rows are at risk."""
 
     def __init__(self, edges: FloatArray, counts: FloatArray, distribution: Any) -> None:
         inner = edges[1:-1]
         self.model_hazard = -distribution.log_survival(inner)
         self.steps = np.diff(self.model_hazard, prepend=0.0)
         # Shares of the cell's hazard that leaving rows are at risk for, of shape (n_inner,). The first cell
-        # has no end; one half will do, as the law has next to no hazard there.
+        # has no end. One half is good enough, as the distribution has hardly any hazard there.
         self.censored, self.events = np.full((2, len(inner)), 0.5)
         points = (np.arange(_N_POINTS) + 0.5) / _N_POINTS
         at = inner[:-1, np.newaxis] + np.diff(inner)[:, np.newaxis] * points
         passed = -distribution.log_survival(at) - self.model_hazard[:-1, np.newaxis]
         steps = np.maximum(self.steps[1:, np.newaxis], np.finfo(float).tiny)
         lost, slopes = _censoring(counts)
-        # Density of the rows' places within the cell: censored ones exponential, events by the law and by how
-        # many censored rows are left.
+        # Density of the rows' places within the cell. Censored ones are exponential. Events follow the
+        # distribution and the number of censored rows that are left.
         curve = np.exp(slopes[:, np.newaxis] * points)
         rate = np.gradient(passed, points, axis=1) * np.exp(-passed - lost[:, np.newaxis] * points)
         for density, shares in ((curve, self.censored), (rate, self.events)):
@@ -336,25 +336,22 @@ class _Cells:
             )
 
     def exposure(self, counts: FloatArray) -> FloatArray:
-        """Rows at risk in each cell, at least 1."""
+        """Return the rows at risk in each cell, at least 1."""
         staying = _remaining(counts)[..., 1:]
         at_risk = staying + self.censored * counts[..., 0, :-1] + self.events * counts[..., 1, :-1]
         return np.maximum(at_risk, 1.0)
 
     def cumulative_hazard(self, counts: FloatArray, more: float | FloatArray = 0.0) -> FloatArray:
-        """Return the cumulative hazard at the inner edges; noise can make it fall.
-
-        `more` rows are at risk than the counts say.
-        """
+        """Return the cumulative hazard at inner edges, with `more` rows at risk. Noise can make it fall."""
         return np.cumsum(counts[..., 1, :-1] / np.maximum(self.exposure(counts) + more, 1.0), axis=-1)
 
     def errors_of_hazard(self, counts: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Standard deviations of the cumulative hazard at the inner edges: of the noise, and of the rows."""
+        """Return the errors of the cumulative hazard at inner edges that noise makes, and that rows make."""
         exposure = self.exposure(counts)
         hazards = np.maximum(counts[1, :-1], 0.0) / exposure
         n_inner = len(exposure)
         own, later = np.eye(n_inner, n_inner + 1), np.triu(np.ones((n_inner, n_inner + 1)), 1)
-        # Derivatives of the exposure of a cell (line), and then of its hazard, by the counts (columns).
+        # Derivatives by the counts (columns): of the exposure of a cell (line), and then of its hazard.
         moved = later + np.stack([self.censored, self.events])[:, :, np.newaxis] * own
         slopes = -(hazards / exposure)[:, np.newaxis] * moved
         slopes[1] += own / exposure[:, np.newaxis]
@@ -363,40 +360,29 @@ class _Cells:
 
 
 def _censoring(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Hazard of censoring in each inner cell, and by what exponent the numbers of censored rows grow."""
+    """Return the hazard of censoring in each inner cell, and the exponent of growth of censored rows."""
     censored = np.maximum(counts[0], 0.0)
     lost = -np.log1p(-np.minimum(censored / np.maximum(_remaining(counts), 1.0), 0.99))
     changes = 0.5 * (censored[2:] - censored[:-2]) / np.maximum(censored[1:-1], 1.0)
-    # Of numbers that grow like exp(s u) by cells, half of the change over two cells is sinh(s).
+    # If numbers grow like exp(s u) by cells, half of the change over two cells is sinh(s).
     return lost[1:-1], np.clip(np.arcsinh(changes), -2.0, 2.0)
 
 
-def _peaks(censored: FloatArray, noise_std: float) -> FloatArray:
-    """Return numbers of rows in the inner cells that may all be censored at one place in them, anywhere.
-
-    Such as rows of one level at the end of a study: they stand out of the neighbouring cells.
-    """
-    peaks = np.zeros(len(censored) - 1)
-    rest = censored[1:-1] - 0.5 * (censored[:-2] + censored[2:])
-    peaks[1:] = np.sqrt(np.maximum(np.maximum(rest, 0.0) ** 2 - _OF_PEAKS * noise_std**2, 0.0))
-    return peaks
-
-
 def _log_interval(hazard: FloatArray, width: FloatArray) -> FloatArray:
-    """Ends hazard * exp(-+ width / hazard): those of its logarithm; from 0 where the estimate is 0."""
+    """Return the ends hazard * exp(-+ width / hazard), as of its logarithm; from 0 if the hazard is 0."""
     factor = np.exp(width / np.maximum(hazard, np.maximum(width, np.finfo(float).tiny)))
-    # Where the error is as large as the estimate, that of the logarithm means nothing.
+    # If the error is as large as the estimate, the error of the logarithm means nothing.
     lower = np.where(width < hazard, hazard / factor, 0.0)
     return np.stack([lower, np.maximum(hazard * factor, hazard + width)], axis=-1)
 
 
-def _tables_under_law(
+def _expected_tables(
     steps: FloatArray, counts: FloatArray, noise: FloatArray, mechanism: str, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw noisy counts of shape (n_tables, 2, n_cells): events by the law, censored rows as released.
+    """Draw noisy counts, of shape (n_tables, 2, n_cells): new events, and censored rows as released.
 
     Within a cell events, with the hazards `steps` of shape (n_tables, n_cells - 1), and censoring compete at
-    constant hazards; the last cell takes what is left.
+    constant hazards. The last cell takes what is left.
     """
     n_tables, n_inner = steps.shape
     censored = np.maximum(counts[0], 0.0) / np.maximum(_remaining(counts), 1.0)
@@ -416,61 +402,62 @@ def _tables_under_law(
     return tables + rng.normal(size=tables.shape) * noise
 
 
-# What is known of each estimate, and the warning of a fit, which names the others.
+# States of estimates, and the warning of a fit, which names those that are not known.
 
 States = NDArray[np.str_]
 
-#: The interval holds as often as it says, and the noise leaves it narrow enough to say something.
+#: The interval holds as often as its confidence, and the noise leaves it narrow enough to be useful.
 KNOWN = "known"
-#: The interval holds, but the noise of the release makes most of its width, and it says little.
+#: The interval holds, but the noise of the release makes most of its width, and it is of little use.
 MOSTLY_NOISE = "mostly noise"
-#: The interval may hold less often than it says, or nothing in the rows says anything about such values.
+#: The interval may hold less often than its confidence, or no row has information about such values.
 UNKNOWN = "unknown"
 
-#: What the states say, below tables.
+#: Meaning of the states, printed below tables.
 MEANING = {
     MOSTLY_NOISE: "the noise of the release makes most of the interval, which says little.",
     UNKNOWN: "do not rely on the estimate, nor on its interval.",
 }
-# An interval says little if, on the scale of the model, it is wider to one side than the distance of the 10 %
-# and the 20 % quantile of the errors: of twice as many failures it does not say whether they come by then.
+# An interval is of little use if, on the scale of the model, it is wider to one side than the distance
+# between the
+# 10 % and the 20 % quantile of the errors: it does not show whether twice as many failures come by then.
 _LIVES = (0.1, 0.2)
-# Of the square of an interval's width, so much of the noise is most of it.
+# The noise is most of an interval if it makes this share of the square of its width.
 _MOST = 0.5
-# Part of a unit slope along directions that the noise hides from which it counts as hidden.
+# Part of a unit slope along directions that the noise hides, from which the slope counts as hidden.
 _HIDDEN_PART = 0.1
-# Of 13 drowned slopes in 432 fits to 5,000 rows, intervals that exclude 0 held in .3; none is left with 2.
+# Of 13 drowned slopes in 432 fits to 5,000 rows, intervals that exclude 0 held in 0.3; with 2, none is left.
 _TWICE = 2.0
-# Replicates that the warning of a fit is decided by where they take long: standard errors within a tenth.
+# Replicates for the warning of a fit, if they take long: standard errors are then within a tenth.
 _FEW_REPLICATES = 100
-# Largest variance, in scales of the error, that the misses of slopes may give the residuals: a normal law
-# stands for that of the misses, which is right where it is small.
+# Largest variance, in scales of the error, that errors of the slopes may add to the residuals. A normal
+# distribution is used for them, which is right if the variance is small.
 _MOST_SPREAD = 0.25
 # Part of a normal distribution within one standard deviation, and the half-width of a 90 % interval in these.
 _ONE_ERROR, _OF_ONE_ERROR = 0.683, 1.645
-# Names in a sentence at most.
+# Largest number of names in a sentence.
 _SHOWN = 5
-# Why lives are not known where many are clipped, of which there is a warning of its own.
+# Why lifetimes are not known if many are clipped, of which there is another warning.
 _CLIPPED = "times beyond bounds_y are clipped"
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What holds for many estimates of a fit at once.
+    """What applies to many estimates of a fit at once.
 
     Attributes
     ----------
     verdict : GoodnessOfFit or str
-        How residuals agree with the law, or why there is no verdict.
+        How residuals agree with the distribution, or why there is no verdict.
     means_nothing : str or None
         Why no estimate means anything.
     of_lives : str or None
         Why intervals of the scale, of quantiles and of curves may not hold.
     hidden : ndarray of bool of shape (n_features,)
-        Slopes along combinations of features of which the noise hides how much they vary: they are pulled
+        Which slopes belong to combinations of features whose variation the noise hides: they are pulled
         toward zero by an unknown amount.
     limit : float
-        Distance, in scales of the error, beyond which an interval says little.
+        Distance, in scales of the error, beyond which an interval is of little use.
     """
 
     verdict: GoodnessOfFit | str
@@ -481,12 +468,12 @@ class Ground:
 
     @property
     def rejected(self) -> bool:
-        """Whether the residuals reject the law."""
+        """Whether the residuals reject the distribution."""
         return isinstance(self.verdict, GoodnessOfFit) and self.verdict.rejected
 
 
 def ground_of(self: Any) -> Ground:
-    """Return what holds for many estimates at once, computed when it is first asked for."""
+    """Return what applies to many estimates at once, computed when it is first read."""
     if self._ground is None:
         self._ground = _find_ground(self)
     ground: Ground = self._ground
@@ -494,32 +481,33 @@ def ground_of(self: Any) -> Ground:
 
 
 def _find_ground(self: Any) -> Ground:
-    release, law = self.release_, self.error_distribution_
-    low, high = law.quantile(_LIVES)
+    release, distribution = self.release_, self.error_distribution_
+    low, high = distribution.quantile(_LIVES)
     hidden = np.zeros(len(self.coef_), dtype=bool)
     nothing = of_lives = None
     if isinstance(release, CensoredRelease):
         nothing = means_nothing(release, strict=self._was_strict)
-        if nothing is None and unsettled(release, law):
+        if nothing is None and unsettled(release, distribution):
             of_lives = "by the released values, the rounds ended before location and scale settled"
     elif isinstance(release, PopulationRelease):
         nothing = None if release.shows_events else NO_EVENTS
         if not release.settled:
             of_lives = "by the released values, the noise hides where the likelihood is largest"
     else:
-        untold = untold_directions(fitting.moments_of(release), self._constant)
-        if len(untold):
-            hidden = np.sum(untold**2, axis=0) > _HIDDEN_PART
+        hidden_directions = unclear_directions(fitting.moments_of(release), self._constant)
+        if len(hidden_directions):
+            hidden = np.sum(hidden_directions**2, axis=0) > _HIDDEN_PART
             of_lives = "by the released values, the noise hides how much some columns vary"
-    verdict = "the estimates mean nothing" if nothing else verdict_of(self)
+    compared = "the estimates mean nothing" if nothing else _compared(self)
+    verdict = compared if isinstance(compared, str) else _compare(compared)
     if isinstance(verdict, GoodnessOfFit) and verdict.rejected:
-        of_lives = f"the residuals reject the law. {verdict}"
+        of_lives = f"the residuals reject the distribution. {verdict}"
     if of_lives is None and _why_clipped(self):
         of_lives = _CLIPPED
     return Ground(verdict, nothing, of_lives, hidden, float(high - low))
 
 
-# The verdict on the law.
+# The verdict on the distribution.
 
 
 def goodness_of_fit(self: Any, *, confidence: float = fitting.CONFIDENCE) -> GoodnessOfFit:
@@ -544,8 +532,8 @@ def goodness_of_fit(self: Any, *, confidence: float = fitting.CONFIDENCE) -> Goo
 
     Notes
     -----
-    With ``scale_by`` the residuals of each level are compared, in its own scale; what is returned is the
-    comparison of the level that differs most, with a p-value that counts how many there are.
+    With ``scale_by`` the residuals of each level are compared, in its own scale. The result is the comparison
+    of the level that differs most, with a p-value that accounts for the number of levels.
 
     **Privacy**: a function of released values, which spends nothing.
     """
@@ -553,18 +541,12 @@ def goodness_of_fit(self: Any, *, confidence: float = fitting.CONFIDENCE) -> Goo
     fitting.check_confidence(confidence)
     compared = _compared(self)
     if isinstance(compared, str):
-        raise ValueError(f"{compared}: nothing that was released shows whether the law is right.")
+        raise ValueError(f"{compared}: no released value shows whether the distribution is right.")
     return _compare(compared, confidence)
 
 
-def verdict_of(self: Any) -> GoodnessOfFit | str:
-    """Return how the residuals agree with the law, or why no residuals show it."""
-    compared = _compared(self)
-    return compared if isinstance(compared, str) else _compare(compared)
-
-
 def _compare(compared: list[dict[str, Any]], confidence: float = fitting.CONFIDENCE) -> GoodnessOfFit:
-    """Return the comparison that differs most, with a p-value that counts how many there are."""
+    """Return the comparison that differs most, with a p-value that accounts for the number of comparisons."""
     found = [compare_residuals(**one, confidence=confidence, n_compared=len(compared)) for one in compared]
     return min(found, key=lambda one: one.p_value)
 
@@ -594,7 +576,7 @@ def _compared(self: Any) -> list[dict[str, Any]] | str:
     elif isinstance(release, CensoredRelease) and release.correction is not None:
         found["spread"] = release.correction.spread
     if found.get("spread", 0.0) > _MOST_SPREAD:
-        return "what the slopes may miss spreads the residuals"
+        return "the errors that the slopes may have spread the residuals"
     return every
 
 
@@ -602,7 +584,7 @@ def _compared(self: Any) -> list[dict[str, Any]] | str:
 
 
 def states_of(
-    width: FloatArray, of_rows: FloatArray, limit: ArrayLike, lost: ArrayLike, tells: ArrayLike = False
+    width: FloatArray, of_rows: FloatArray, limit: ArrayLike, lost: ArrayLike, useful: ArrayLike = False
 ) -> States:
     """Return the state of each of some estimates.
 
@@ -611,19 +593,19 @@ def states_of(
     width, of_rows : ndarray of any shape
         Of the interval, and of the one that the rows alone would leave.
     limit : float or ndarray
-        Width up to which an interval says something.
+        Width up to which an interval is useful.
     lost : bool or ndarray
         Whether the interval may not hold.
-    tells : bool or ndarray, default=False
-        Whether it says something else, as that an effect is not 0.
+    useful : bool or ndarray, default=False
+        Whether it is useful for another reason, such as an effect that is not 0.
     """
-    says_little = (noise_share(width, of_rows) > _MOST) & (width > np.asarray(limit)) & ~np.asarray(tells)
-    states = np.where(says_little, MOSTLY_NOISE, KNOWN)
+    too_wide = (noise_share(width, of_rows) > _MOST) & (width > np.asarray(limit)) & ~np.asarray(useful)
+    states = np.where(too_wide, MOSTLY_NOISE, KNOWN)
     return np.where(np.asarray(lost) | ~np.isfinite(width), UNKNOWN, states)
 
 
 def noise_share(width: FloatArray, of_rows: FloatArray) -> FloatArray:
-    """Return the share of the noise in the squares of widths: variances of replicates may be infinite."""
+    """Return the share of the noise in the squares of widths. Variances of replicates may be infinite."""
     width, of_rows = np.asarray(width), np.asarray(of_rows)
     parts = np.divide(of_rows, width, out=np.ones_like(width), where=width > 0.0)
     return np.asarray(1.0 - np.minimum(parts, 1.0) ** 2)
@@ -638,28 +620,28 @@ def width_of(replicates: FloatArray, confidence: float = fitting.CONFIDENCE) -> 
 def states_of_slopes(self: Any) -> States:
     """Return the state of every slope.
 
-    One that is clearly not 0 says something, and so does an interval that is narrow for the whole of its
-    column. Of many slopes that are drowned, intervals of some exclude 0 by chance, or because noise has
-    turned them to one side, and these hold less often: 0 has to be twice as far away as the farther end.
+    A slope that is clearly not 0 is useful, and so is an interval that is narrow for the whole of its column.
+    If many slopes are drowned, intervals of some exclude 0 by chance, or because noise has turned them to one
+    side, and these hold less often. So 0 has to be twice as far away as the farther end.
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
     interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)
-    tells = _clearly_not_0(self.coef_ - self._shift[2:], interval)
+    clear = _clearly_not_0(self.coef_ - self._shift[2:], interval)
     replicates, without = self.replicates_[:, 2:].T, fitting.without_noise(self)[:, 2:].T
     lost = ground.hidden | (ground.means_nothing is not None) | leads_beyond(self, interval)
     return states_of(
-        width_of(replicates), width_of(without), 2.0 * ground.limit * self.scale_ / units, lost, tells
+        width_of(replicates), width_of(without), 2.0 * ground.limit * self.scale_ / units, lost, clear
     )
 
 
 def _clearly_not_0(estimates: FloatArray, interval: FloatArray) -> BoolArray:
-    """Whether intervals exclude 0 from both sides of the estimate, and would if they were twice as wide."""
+    """Return whether intervals exclude 0 from both sides of the estimate, also if they were twice as wide."""
     ends = np.abs(interval - estimates[:, np.newaxis]).max(axis=1, initial=0.0)
     return np.asarray(np.abs(estimates) > _TWICE * ends)
 
 
 def states_of_place(self: Any) -> States:
-    """Return the states of the intercept and of the scale; one that moves B10 by the limit says little."""
+    """Return the states of intercept and scale; the limit of both is how far they move the B10 life."""
     ground = ground_of(self)
     replicates, without = self.replicates_[:, :2].T, fitting.without_noise(self)[:, :2].T
     reach = abs(float(self.error_distribution_.quantile(_LIVES[0])))
@@ -670,7 +652,7 @@ def states_of_place(self: Any) -> States:
 
 
 def is_lost(ground: Ground) -> bool:
-    """Whether intervals of quantiles may not hold, whatever their width."""
+    """Return whether intervals of quantiles may not hold, whatever their width."""
     return bool(ground.means_nothing or ground.of_lives)
 
 
@@ -688,7 +670,7 @@ def leads_beyond(self: Any, interval: FloatArray) -> BoolArray:
 
 
 def names_of_slopes(self: Any) -> tuple[str, ...]:
-    """Names of the columns that slopes are about: x0, x1, ... where the fit saw none."""
+    """Return the names of the columns of the slopes: x0, x1, ... if the fit had none."""
     unnamed = tuple(f"x{k}" for k in range(len(self.coef_)))
     return tuple(map(str, self._names_of_features() or unnamed))
 
@@ -697,7 +679,7 @@ def names_of_slopes(self: Any) -> tuple[str, ...]:
 
 
 def warn_of_release(self: Any) -> None:
-    """Warn of columns that are not what is declared, of clipped targets, and of what is not known."""
+    """Warn of columns that are not as declared, of clipped targets, and of what is not known."""
     misfits: tuple[str | None, ...] = ()
     if isinstance(self.release_, MomentRelease | LookRelease):
         moments, grid = fitting.moments_of(self.release_), self.grid_
@@ -709,24 +691,24 @@ def warn_of_release(self: Any) -> None:
         missing = mistakes.mostly_missing(self.domain, mistakes.least_missing(self.domain, means, std))
         misfits = missing, mistakes.columns_at_a_bound(columns)
     if isinstance(self.release_, MomentRelease):
-        # Each is a fit of its own, which takes long with many features.
+        # Each replicate is a fit of its own, which takes long with many features.
         self._replicates, self._without_noise = (
             fitting.replicate(self, with_noise, _FEW_REPLICATES) for with_noise in (True, False)
         )
     mistakes.warn_of_mistakes(type(self).__name__, *misfits, why_unknown(self))
-    # Functions of the release, drawn anew where they are read: pickles of the model stay small.
+    # They are functions of the release, and drawn again where they are read: pickles of the model stay small.
     self._replicates = self._without_noise = self._ground = None
 
 
 def why_unknown(self: Any) -> str | None:
-    """Return what is not known of the model, and why, as far as released values show it."""
+    """Return what is not known of the model, and why, by released values."""
     with np.errstate(all="ignore"):
         levels = None if self._level_model is None else self._level_model.warning()
         return " And ".join(filter(None, [_why_clipped(self), *_why_noisy(self), levels])) or None
 
 
 def _why_clipped(self: Any) -> str | None:
-    """Return what released counts, or the mean, say of values of the target beyond its bounds."""
+    """Return what released counts, or the mean, show of values of the target beyond its bounds."""
     release, grid = self.release_, self.grid_
     if release.ends is not None:
         return beyond_bounds(release.ends)
@@ -751,14 +733,14 @@ def _why_noisy(self: Any) -> list[str]:
     interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)
     shown = (states == KNOWN) & _clearly_not_0(self.coef_ - self._shift[2:], interval)
     if _constant_may_do(self) and not shown.any():
-        said.append(HIDDEN)
+        said.append(mistakes.no_effect("numbers"))
     elif (states == MOSTLY_NOISE).any():
         said.append(_drowned(self, states == MOSTLY_NOISE))
     if ground.hidden.any():
         said.append(
             "by the released values, the noise hides how much some combination of the features varies. "
             f"Slopes of {_listed(self, ground.hidden)} are pulled toward zero, and intervals do not account "
-            "for that, nor those of the scale and of quantiles. Leave out one of columns that nearly "
+            "for that, nor do those of the scale and of quantiles. Leave out one of columns that nearly "
             "determine each other (of one-hot coded columns that add up to one, a level), or "
             "tighten the bounds; more rows or a larger epsilon would help, too."
         )
@@ -773,10 +755,10 @@ def _why_noisy(self: Any) -> list[str]:
 
 
 def _hides_lives(self: Any) -> bool:
-    """Whether the B10 life of a row with the released means of the features is mostly noise."""
+    """Return whether the B10 life of a row with the released means of the features is mostly noise."""
     center = self.grid_.center + self.grid_.half * fitting.means_of(self.release_)
     lower = self.error_distribution_.quantile(_LIVES[0])
-    # By one standard error: replicates of few rows have far outliers.
+    # Widths are those of one standard error: replicates of few rows have far outliers.
     width, of_rows = (
         _OF_ONE_ERROR * width_of(each[:, 0] + each[:, 2:] @ center + each[:, 1] * lower, _ONE_ERROR)
         for each in (self.replicates_, fitting.without_noise(self))
@@ -786,7 +768,7 @@ def _hides_lives(self: Any) -> bool:
 
 
 def _constant_may_do(self: Any) -> bool:
-    """Whether, for all that is known, a constant predicts as well as the slopes do."""
+    """Return whether, by released values, a constant may predict as well as the slopes do."""
     release, constant = self.release_, self._constant
     if isinstance(release, PopulationRelease):
         return False
@@ -797,12 +779,12 @@ def _constant_may_do(self: Any) -> bool:
     if isinstance(release, LookRelease):
         options = {"rows_per_unit": self._rows_per_unit, "n_replicates": _FEW_REPLICATES, "by_steps": True}
         replicates = bootstrap_looks(release, self.error_distribution_, constant=constant, **options)
-        return looks_warning(release, replicates, constant) == HIDDEN
-    return moments_warning(release, self._unshrunk, constant) == HIDDEN
+        return looks_may_be_noise(release, replicates)
+    return moments_may_be_noise(release, self._unshrunk)
 
 
 def _drowned(self: Any, drowned: BoolArray) -> str:
-    """Return the sentence on slopes that are mostly noise, and what would help."""
+    """Return the sentence on slopes that are mostly noise, with what would help."""
     helps = ["more rows", "a larger epsilon"]
     if any("=" in name for name in _named(self, drowned)) and self.domain is not None:
         helps.insert(0, "levels that are joined")
@@ -810,8 +792,8 @@ def _drowned(self: Any, drowned: BoolArray) -> str:
         helps.insert(0, "Gaussian noise (delta above 0)")
     return (
         f"by the released values, the noise drowns the effects of {_listed(self, drowned)}: intervals hold, "
-        f"but say little. What helps: {', '.join(helps[:-1])} or {helps[-1]}. summary() shows what is known "
-        "of every estimate."
+        f"but are of little use. What helps: {', '.join(helps[:-1])} or {helps[-1]}. summary() shows what is "
+        "known of every estimate."
     )
 
 

@@ -43,57 +43,60 @@ from ._logistic.schedule import LogisticNeighbours
 
 # Parameters that hold public knowledge about the rows.
 _PUBLIC_INPUTS = ("domain", "bounds", "classes", "x_norm")
-# Of coef_interval_, as of the regressors'.
+# Confidence of coef_interval_, the same as in the other regressors.
 _CONFIDENCE = 0.9
 
 
 @public_module("skprivate.linear_model")
 class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Differentially private logistic regression of a trusted curator, of two or more classes.
+    """Differentially private logistic regression of a trusted curator, for two or more classes.
 
-    Released are noisy counts of the classes, noisy moments of the columns, which standardise them, noisy
-    gradients of the log loss, in as many rounds as the noise allows, and the mean prediction, which the
-    intercept brings to the counts. The number of rounds, the steps and the ridge follow from the numbers of
-    rows and columns and from the noise: there is nothing to tune.
+    A fit releases noisy counts of the classes and noisy moments of the columns, which standardise them. Then
+    it releases noisy gradients of the log loss, in as many rounds as the noise allows, and the mean
+    prediction, by which the intercept is fitted to the counts. The number of rounds, the steps and the ridge
+    follow from the numbers of rows and columns and from the noise: no parameter has to be tuned.
 
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Greatest privacy loss of the release, > 0 and finite; ``privacy_spent_`` states what was spent, never
-        more.
+        Largest privacy loss of the release, > 0 and finite. ``privacy_spent_`` has what was spent, which is
+        never more.
     delta : float or Fraction, default=0.0
-        From 0 to below 1. Above 0, such as 1e-6, the noise is Gaussian: far less of it, the more so the more
-        columns there are. A fit warns where it is not below 1 / n and n is public.
+        The delta of (epsilon, delta)-differential privacy, in [0, 1). Above 0, such as 1e-6, the noise is
+        Gaussian. There is far less of it, the more so the more columns there are. If n is public, a fit warns
+        about a delta that is not below 1 / n.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace. "laplace" with a
-        `delta` above 0 is an error.
+        Distribution of the noise. "auto": Gaussian if ``delta`` is above 0, else Laplace. "laplace" with a
+        ``delta`` above 0 is an error.
     bounds : pair or dict, default=None
-        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
-        the units of X, from public knowledge. What lies outside is put on the bounds. None: they are read
-        from private rows, which is a leak, unless `x_norm` is given. Bounds that are ten times too wide cost
-        little.
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``.
+        They are in the units of X, and come from public knowledge. Values outside are put on the bounds.
+        None: they are read from private rows, which is a leak, unless ``x_norm`` is given. Bounds that are
+        ten times too wide cost little.
     domain : TableDomain, default=None
-        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. The slopes are about the encoded columns, ``domain.encoded_names``.
+        What is publicly known of the columns of X. It declares the bounds. The columns may then hold text,
+        categories, dates and missing cells. The slopes are about the encoded columns,
+        ``domain.encoded_names``.
     classes : array-like of labels, default=None
-        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: they
+        Two labels or more from public knowledge, all text or all numbers, used in sorted order. None: they
         are read from private rows, which is a leak. White space around text does not count, and True equals
         1. A label that is not in ``classes`` is counted as the first class, without a warning. If the type of
         ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
         meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     x_norm : float, default=None
-        Bound on the norm of a row of X, less the centres of the bounds, in their units: the Euclidean norm
-        with Gaussian noise, the sum of magnitudes with Laplace noise. Longer rows are shrunk. None: every
-        column is bounded by itself.
+        Bound on the norm of a row of X, less the centres of the bounds, in their units. It is the Euclidean
+        norm with Gaussian noise, and the sum of magnitudes with Laplace noise. Longer rows are shrunk. None:
+        every column is bounded by itself.
     relation : {"replace-one", "add-remove"}, default="replace-one"
-        Neighbouring tables: of equal length with one row replaced, or one with a row more, so that the number
-        of rows is protected, too.
+        Neighbouring tables. "replace-one": of equal length, with one row replaced. "add-remove": one table
+        has a row more, so that the number of rows is protected, too.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        With ``groups``: number of rows of one person that count, drawn at random. The noise grows in
+        proportion.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+        None: entropy of the operating system. Any other value makes the fit reproducible, and not private.
     ledger : PrivacyLedger, default=None
-        Charged before any noise is drawn.
+        It is charged before any noise is drawn.
 
     Attributes
     ----------
@@ -106,9 +109,10 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     coef_interval_ : ndarray of shape (n_features, 2)
         90 % confidence interval of every slope, with two classes only; see the Notes.
     intercept_interval_ : ndarray of shape (1, 2)
-        That of the logit at X = 0, with two classes only. It is infinite where a slope is that leads there.
+        The same for the logit at X = 0, with two classes only. It is infinite if a slope that it depends on
+        has an infinite interval.
     class_rates_ : ndarray of shape (n_classes,)
-        Shares of the classes, by noisy counts; the mean prediction is brought to them.
+        Shares of the classes, by noisy counts. The mean prediction is fitted to them.
     class_rate_interval_ : ndarray of shape (n_classes, 2)
         90 % confidence interval of every share in the population.
     classes_ : ndarray of shape (n_classes,)
@@ -122,7 +126,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X had string names.
     domain_ : TableDomain
         The domain of the fit. Only with ``domain``.
 
@@ -134,40 +138,45 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
 
     Notes
     -----
-    **Privacy.** The noise is exact discrete Laplace or Gaussian noise on sums of integers: the numbers of
-    rows by class (2 % of the budget, up to 10 % where one is rare), the sums and the sums of squares of the
-    columns (8 %), in every round the sum of residuals times rows, then, where its noise would not hide it,
-    the curvature, and the sum of predicted probabilities (2 %). A row's integers keep to proven norms,
-    whatever earlier rounds released; the amounts of all rounds add up to epsilon, or to the rho of
-    zero-concentrated differential privacy that epsilon and delta allow. All is charged before the first
-    release. Not protected: bounds and classes, with "replace-one" the number of rows, or with ``groups`` that
-    of persons. A seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
+    **Privacy.** The noise is exact discrete Laplace or Gaussian noise on sums of integers. These are:
+
+    - the numbers of rows by class (2 % of the budget, up to 10 % if one is rare);
+    - the sums and the sums of squares of the columns (8 %);
+    - in every round the sum of residuals times rows;
+    - then the curvature, if its noise would not hide it;
+    - the sum of predicted probabilities (2 %).
+
+    A row's integers keep to proven norms, whatever earlier rounds released. The amounts of all rounds add up
+    to epsilon, or to the rho of zero-concentrated differential privacy that epsilon and delta allow. All is
+    charged before the first release. Not protected: bounds and classes, and with "replace-one" the number of
+    rows (with ``groups``, of persons). A seeded fit, or one that reads bounds or classes from private rows,
+    claims "not-private".
 
     Proof: :doc:`/proofs/logistic`.
 
-    **Rare classes.** The rounds bring the mean prediction to the base rate on average over the noisy places
-    that they pass through; at the mean of these places it is lower, the more so the rarer the class. So the
-    intercepts are moved until the mean prediction, which is released, meets the counts. With two classes the
-    means of 20 fits were 0.95 to 1.05 times the event rate on designs of 0.3 to 5 % events, where rows times
-    rate times epsilon is 200 or more: ``python -m benchmarks additive``. A rare class beside several frequent
-    ones is less well known, as their probabilities share one noise: 1.06 (standard error 0.11) at 1 % of
-    50,000 rows and epsilon 0.5 with Laplace noise.
+    **Rare classes.** On average over the noisy points that the rounds visit, they bring the mean prediction
+    to the base rate. At the mean of these points it is lower, the more so the rarer the class. So the
+    intercepts are moved until the mean prediction, which is released, equals the counts. With two classes the
+    means of 20 fits were 0.95 to 1.05 times the event rate. These were designs of 0.3 to 5 % events, with
+    rows times rate times epsilon of 200 or more: ``python -m benchmarks additive``. A rare class beside
+    several frequent ones is known less well, as their probabilities have one noise: 1.06 (standard error
+    0.11) at 1 % of 50,000 rows and epsilon 0.5 with Laplace noise.
 
-    **Slopes** are drawn toward 0 by a ridge where the noise demands it, and made longer or shorter together
-    as an unbiased estimate of the risk tells, perhaps to 0. A `UtilityWarning` says where noise and chance
-    explain all of them. Long rows count for less, by weights that depend on features alone.
+    **Slopes** are drawn toward 0 by a ridge if the noise demands it. All of them are then multiplied by one
+    factor, perhaps 0, that minimises an unbiased estimate of the risk. A `UtilityWarning` reports that noise
+    and chance explain all slopes. Long rows count less, by weights that depend on features alone.
 
-    **Intervals** are about the slopes of the model for these weighted rows within the bounds. They are not
-    centred on ``coef_`` but on one more Newton step without a ridge, and add the noise of gradients and
-    curvature to the variance of sampling, which is that of a model that holds. A slope whose direction the
-    noise hides has an infinite interval, with a `UtilityWarning` when it is read; so have all slopes where
-    the curvature was not released: with little data for so many columns, and often with Laplace noise. In
-    simulations of 10,000 rows and 5 to 15 columns (normal, binary, skewed, collinear, a class of 3 %, steep
-    slopes, labels that are not logistic; "replace-one"; 40 fits each), finite intervals held 88 to 100 % of
-    slopes with Gaussian noise at epsilon 0.5, 2 and 8 and with Laplace noise at 2 and 8, most where few were
-    finite. Under a wrong model rows may vary by more than it says: where the
-    probability is .03, and .48 in the tails of one normal column, the standard deviation of its slope is 1.65
-    times the model's, so that without noise 68 % would hold it.
+    **Intervals** are about the slopes of the model for these weighted rows within the bounds. They are
+    centred on one more Newton step without a ridge, not on ``coef_``. Their variance is that of sampling, as
+    a model that holds has it, and that of the noise of gradients and curvature. If noise hides the direction
+    of a slope, its interval is infinite, with a `UtilityWarning` when it is read. If the curvature was not
+    released, so are the intervals of all slopes: with little data for so many columns, and often with Laplace
+    noise. Simulations had 10,000 rows, 5 to 15 columns and "replace-one", with 40 fits each. The designs were
+    normal, binary, skewed or collinear columns, a class of 3 %, steep slopes, and labels that are not
+    logistic. Finite intervals held 88 to 100 % of slopes with Gaussian noise at epsilon 0.5, 2 and 8 and with
+    Laplace noise at 2 and 8, and most often where few were finite. Under a wrong model rows may vary more
+    than by the model. With a probability of 0.03, and of 0.48 in the tails of one normal column, the standard
+    deviation of its slope is 1.65 times the model's. Without noise 68 % of intervals would then hold it.
 
     References
     ----------
@@ -210,7 +219,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     intercept_: FloatArray
     grid_: MomentGrid
 
-    # Requested by default: the guarantee is about the groups.
+    # Routed by default, because the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
 
     def __init__(
@@ -247,14 +256,15 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers; in strict mode what is no finite number is put within the bounds.
+            Finite numbers. In strict mode, values that are not finite are replaced by values within the
+            bounds.
         y : array-like of shape (n_samples,)
             Labels. A list may mix types; an array or a column that was made from mixed labels has already
             given them one type.
         groups : array-like of shape (n_samples,), default=None
-            Person of every row; of each ``max_rows_per_group`` rows count, drawn at random. None: the unit of
-            privacy is the row. In a search or a pipeline, groups arrive here only where scikit-learn's
-            metadata routing is on; ``privacy_spent_.unit`` says which unit was used.
+            Person of every row. ``max_rows_per_group`` rows of each count, drawn at random. None: the unit of
+            privacy is the row. In a search or a pipeline, groups arrive here only if scikit-learn's metadata
+            routing is on; ``privacy_spent_.unit`` shows which unit was used.
 
         Returns
         -------
@@ -263,24 +273,24 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, labels, groups or parameters; nothing is charged then, and the ledger counts a
-            failure. In strict mode the reason is public: it lies in no single row.
+            Unusable rows, labels, groups or parameters. Nothing is charged then, and the ledger counts a
+            failure. In strict mode the reason is public: no single row causes it.
         PrivacyLeakError
-            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+            In strict mode, if bounds or classes would be read from private rows, or the noise is seeded.
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged, and a previous fit is as it was.
+            The ledger refused. Nothing is charged, and a previous fit stays as it was.
 
         Warns
         -----
         PrivacyLeakWarning
             Bounds or classes were read from private rows.
         UtilityWarning
-            By the released values, a class has hardly any row, a declared column is mostly missing, or
-            the noise hides the effect of the features.
+            By the released values, a class has hardly any row, a declared column is mostly missing, or the
+            noise hides the effect of the features.
         """
         leaks = self._find_leaks()
         if self.is_strict():
-            # Raises before any row is read; afterwards bounds and classes are known to be declared.
+            # Raises before any row is read. After it, bounds and classes are known to be declared.
             self.announce_leaks(leaks)
         X, y = self._read_rows(X, y)
         units = number_units(groups, np.ones(len(X), dtype=bool), strict=self.is_strict())
@@ -307,7 +317,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     score = score_labels
 
     def _find_leaks(self) -> list[str]:
-        """Return what would have to be read from private rows; no row is needed for it."""
+        """Return what would have to be read from private rows. It needs no row."""
         missing = {
             "the bounds of X": self.bounds is None and self.domain is None and self.x_norm is None,
             "the classes": self.classes is None,
@@ -348,7 +358,7 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         shape.check_bounds(self.bounds, "bounds")
         classes = None if self.classes is None else known_classes(self.classes, shape)
         if shape.n_features is not None:
-            # Any bounds will do: whether there is a grid does not depend on them.
+            # Any bounds give the same result: whether there is a grid does not depend on them.
             sides = np.zeros(shape.n_features), np.ones(shape.n_features)
             self._plan(sides, 2 if classes is None else len(classes), shape.n_rows, grouped=shape.grouped)
 
@@ -443,12 +453,12 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            What lies outside the bounds is put within them, as in the fit.
+            Values outside the bounds are put within them, as in the fit.
 
         Returns
         -------
         logits : ndarray of shape (n_samples,), or (n_samples, n_classes)
-            Two classes: the logit of the second. Several: logits that add up to 0.
+            Two classes: the logit of the second one. Several: logits that add up to 0.
         """
         check_is_fitted(self)
         rows = self._read_fitted(X)
@@ -543,6 +553,6 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # With the defaults the score check, 300 rows of three classes, fails for 84 of 100 seeds.
+        # With the defaults, the score check (300 rows of three classes) fails for 84 of 100 seeds.
         tags.classifier_tags.poor_score = True
         return tags

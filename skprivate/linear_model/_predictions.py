@@ -2,7 +2,7 @@
 """Predictions of a fitted life model, which are methods of the regressors: quantiles, means, factors, scores.
 
 The model is y = intercept + coef . x + scale * Z on the scale of the model, which is log time for life
-distributions. The line is the location, which for the smallest extreme value distribution is the 63.2 %
+distributions. The line is the location. For the smallest extreme value distribution it is the 63.2 %
 quantile. All functions are of released values, at no further privacy cost; `self` is a fitted regressor.
 """
 
@@ -32,13 +32,13 @@ No = Literal[False]
 Yes = Literal[True]
 Rows = ArrayLike | None  # None: a model of one population, without columns
 
-# Replicated values that are held at once, of 8 bytes each: 256 kB, which stay in the second cache of a core
+# Replicated values that are held at once, of 8 bytes each: 256 kB. They stay in the second cache of a core
 # (1 to 2 MB on today's servers) while they are sorted.
 _AT_ONCE = 2**15
-# Predictions at most so far apart are tied, as in scikit-survival.
+# Largest difference of tied predictions, as in scikit-survival.
 TIED = 1e-8
 
-#: What a mark of an interval says.
+#: What the mark "beyond" of an interval means.
 BEYOND = (
     "an end of an interval lies beyond bounds_y by more than the bounds are apart on the scale of the model: "
     "no row says anything about such values."
@@ -72,8 +72,8 @@ def predict_mean(self: Any, X: Rows) -> FloatArray:
     Returns
     -------
     means : ndarray of shape (n_samples,)
-        In the units of y as passed to fit. The mean of a log-logistic time is infinite where ``scale_``
-        is 1 or more.
+        In the units of y as passed to fit. The mean of a log-logistic time is infinite if ``scale_`` is 1 or
+        more.
     """
     rows, means = locations(self, X)
     for where, level in each_level(self, rows, intervals=False):
@@ -116,8 +116,8 @@ def predict_quantile(
     return_interval : bool, default=False
         Whether to return confidence intervals too.
     confidence : float, default=0.9
-        Of each interval, above 0 and below 1. The lower end alone is a bound at (1 + confidence) / 2,
-        as `predict_quantile_bound` returns it.
+        Of each interval, above 0 and below 1. The lower end alone is a bound of confidence
+        (1 + confidence) / 2; `predict_quantile_bound` returns such bounds.
 
     Returns
     -------
@@ -134,14 +134,14 @@ def predict_quantile(
     Warns
     -----
     UtilityWarning
-        Some intervals are mostly noise or unknown (`quantile_state`), or end beyond ``bounds_y`` by more than
-        these are apart on the scale of the model.
+        Some intervals are mostly noise or unknown (`quantile_state`), or an end lies beyond ``bounds_y`` by
+        more than the bounds are apart on the scale of the model.
 
     Notes
     -----
-    An interval is about the quantile itself, which sampling and the noise leave uncertain; it is not one
-    that holds a new y with the given confidence. It comes from replicated releases by the pivotal rule:
-    on the scale of the model, twice the estimate minus the quantiles of the replicates.
+    An interval is about the quantile itself, which sampling and the noise leave uncertain. It is no
+    interval for a new y. It comes from replicated releases by the pivotal rule: on the scale of the model,
+    twice the estimate minus the quantiles of the replicates.
 
     **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
     """
@@ -183,11 +183,11 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
     Returns
     -------
     states : ndarray of str of shape (n_samples,) or (n_samples, n_quantiles)
-        "known": the interval holds as often as it says. "mostly noise": so it does, but it is wider than
-        twice the distance of the 10 % and the 20 % quantile of the errors, by the noise of the release for
-        the most part; a larger epsilon would help. "unknown": do not rely on it. The residuals reject the
-        distribution, the rounds did not settle, the noise hides how much features vary, or an end lies
-        beyond ``bounds_y`` by more than these are apart on the scale of the model.
+        "known": the interval holds as often as its confidence. "mostly noise": it holds as often, but it is
+        wider than twice the distance between the 10 % and the 20 % quantile of the errors, mostly by the
+        noise of the release. A larger epsilon would help. "unknown": do not rely on it. Then the residuals
+        reject the distribution, the rounds did not settle, the noise hides how much features vary, or an end
+        lies beyond ``bounds_y`` by more than these are apart on the scale of the model.
 
     Raises
     ------
@@ -196,8 +196,8 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
 
     Notes
     -----
-    The guide says in which share of simulated fits the intervals of each state held. They assume that rows
-    are censored by what does not depend on their lives, given their columns: no count shows whether that is
+    :doc:`/life_data` has the share of simulated fits in which the intervals of each state held. Intervals
+    assume that, given the columns, censoring does not depend on the lifetime. No count shows whether this is
     so.
 
     **Privacy**: a function of released values, which spends nothing.
@@ -244,7 +244,7 @@ def states_of_quantiles(
 
 
 def _with_intervals(self: Any, X: Rows, q: ArrayLike, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Return quantiles and their intervals, without a warning of those that are far beyond the bounds."""
+    """Return quantiles and their intervals, without a warning of those far beyond the bounds."""
     levels = _check_levels(q)
     check_confidence(confidence)
     rows, location = locations(self, X)
@@ -253,7 +253,7 @@ def _with_intervals(self: Any, X: Rows, q: ArrayLike, confidence: float) -> tupl
 
 
 def _beyond(self: Any, interval: FloatArray) -> BoolArray:
-    """Return which intervals end farther beyond the bounds of y than these are apart."""
+    """Return which intervals have an end farther beyond the bounds of y than these are apart."""
     with np.errstate(divide="ignore"):
         return goodness.beyond_y(self, np.log(interval) if self.log_target_ else interval)
 
@@ -262,7 +262,7 @@ def _beyond(self: Any, interval: FloatArray) -> BoolArray:
 def predict_quantile_bound(
     self: Any, X: Rows, q: ArrayLike, *, side: Side = "lower", confidence: float = 0.95
 ) -> FloatArray:
-    """Predict one-sided confidence bounds of quantiles: what a warranty may promise.
+    """Predict one-sided confidence bounds of quantiles, such as a warranty may promise.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def predict_quantile_bound(
     q : float or array-like of shape (n_quantiles,)
         Probabilities above 0 and below 1.
     side : {"lower", "upper"}, default="lower"
-        Whether the quantile is to be above the bound, or below it.
+        "lower": the quantile is above the bound. "upper": it is below.
     confidence : float, default=0.95
         Of each bound by itself, above 0 and below 1.
 
@@ -291,13 +291,13 @@ def predict_quantile_bound(
 
     Notes
     -----
-    With ``q=0.1``, ``side="lower"`` and ``confidence=0.95``: were the table drawn anew and fitted anew
+    With ``q=0.1``, ``side="lower"`` and ``confidence=0.95``: if the table were drawn again and fitted again
     with fresh noise, the bound would be below the true B10 life in 95 of 100 repetitions. In other words,
-    with confidence .95 at most a tenth fails before the bound (a tolerance bound). Sampling and the noise
-    of the release are what may be wrong; that the distribution and the line are right, and that the
-    bounds of X and y hold, is assumed. It is the lower end of a two-sided interval of confidence .9.
-    The confidence is nominal: the guide says how often intervals held in simulated tables, and
-    `quantile_state` where they cannot be relied upon.
+    with confidence 0.95 at most a tenth fails before the bound (a tolerance bound). The confidence covers
+    sampling and the noise of the release. It assumes that the distribution and the line are right, and that
+    the bounds of X and y hold. The bound is the lower end of a two-sided interval of confidence 0.9. The
+    confidence is nominal. :doc:`/life_data` has how often intervals held in simulated tables, and
+    `quantile_state` returns which are not to be relied upon.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -336,20 +336,20 @@ def b_lives(
     ----------
     X : array-like of shape (n_samples, n_features)
     levels : array-like of shape (n_levels,), default=(0.01, 0.05, 0.1, 0.5)
-        Shares above 0 and below 1: .1 is the B10 life.
+        Shares above 0 and below 1; 0.1 is the B10 life.
     confidence : float, default=0.9
         Of each two-sided interval, and of each one-sided bound, by itself.
 
     Returns
     -------
     frame : pandas.DataFrame
-        A line for each row of X and each level: ``row`` (from 0), ``level``, ``estimate``, ``lower`` and
-        ``upper`` (the ends of the two-sided interval) and ``bound`` (the one-sided lower bound, which is
-        above ``lower``, as its whole risk is on one side), in the units of y as passed to fit; ``beyond``,
-        whether an end of the interval lies farther beyond ``bounds_y`` than these are apart on the scale of
-        the model: nothing in the table says anything about such times; and ``state``, as `quantile_state`
-        returns it. ``frame.attrs["goodness_of_fit"]`` is a sentence: whether the residuals agree with the
-        distribution.
+        One line for each row of X and each level. The columns are ``row`` (from 0), ``level``, ``estimate``,
+        ``lower``, ``upper``, ``bound``, ``beyond`` and ``state``. Times are in the units of y as passed to
+        fit. ``lower`` and ``upper`` are the ends of the two-sided interval. ``bound`` is the one-sided lower
+        bound. It is above ``lower``, as its whole risk is on one side. ``beyond``: an end of the interval
+        lies farther beyond ``bounds_y`` than these are apart on the scale of the model, so that the table has
+        no information about such times. ``state`` is that of `quantile_state`.
+        ``frame.attrs["goodness_of_fit"]`` is a sentence: whether the residuals agree with the distribution.
 
     Raises
     ------
@@ -393,16 +393,16 @@ def b_lives(
     columns["beyond"] = self._beyond(bounds[..., :2]).ravel()
     columns["state"] = states_of_quantiles(self, rows, location, shares).ravel()
     frame = pd.DataFrame(columns)
-    frame.attrs["goodness_of_fit"] = said_of_law(self)
+    frame.attrs["goodness_of_fit"] = verdict_in_words(self)
     return frame
 
 
-def said_of_law(self: Any) -> str:
+def verdict_in_words(self: Any) -> str:
     """Return whether the residuals agree with the distribution, in words."""
     verdict = goodness.ground_of(self).verdict
     if not isinstance(verdict, goodness.GoodnessOfFit):
         return f"no verdict: {verdict}."
-    return f"{'the residuals reject the law' if verdict.rejected else 'not rejected'}. {verdict}"
+    return f"{'the residuals reject the distribution' if verdict.rejected else 'not rejected'}. {verdict}"
 
 
 @overload
@@ -434,17 +434,18 @@ def acceleration_factor(
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Return how many times longer units last at use than under stress.
 
-    Under the model every quantile of the lifetime at the first row is exp((x_use - x_stress) . coef)
-    times that at the second one, whatever the quantile.
+    Under the model every quantile of the lifetime at the first row is exp((x_use - x_stress) . coef) times
+    that at the second one.
 
     Parameters
     ----------
     X_use, X_stress : array-like of shape (n_samples, n_features) or (1, n_features)
-        Pairs of rows; one row is paired with all of the other side.
+        Pairs of rows. If one side has a single row, it is paired with all rows of the other.
     return_interval : bool, default=False
         Whether to return confidence intervals too.
     confidence : float, default=0.9
-        Of each interval, above 0 and below 1. The lower end alone is a bound at (1 + confidence) / 2.
+        Of each interval, above 0 and below 1. The lower end alone is a bound of confidence
+        (1 + confidence) / 2.
 
     Returns
     -------
@@ -455,14 +456,14 @@ def acceleration_factor(
     Raises
     ------
     ValueError
-        Other numbers of rows, or confidence is out of range.
+        The numbers of rows differ, or confidence is out of range.
 
     Notes
     -----
-    Rows may lie outside the declared bounds, and are not clipped: the factor is then an extrapolation,
-    which is right as far as the model holds there. Targets of the models that are no times, as of
-    `DPSEVRegressor`, are taken for natural logarithms of times. Intervals are those of the released
-    replicates by the pivotal rule on the log scale, as of ``predict_quantile``.
+    Rows may lie outside the declared bounds, and are not clipped. The factor is then an extrapolation, which
+    is right if the model holds there. Models of targets that are no times, such as `DPSEVRegressor`, count
+    the target as the natural logarithm of a time. Intervals are those of the released replicates by the
+    pivotal rule on the log scale, as in ``predict_quantile``.
 
     **Privacy**: replicates are drawn from the released values, so intervals spend nothing.
 
@@ -499,7 +500,7 @@ def acceleration_factor(
 
 @redact_errors
 def locations(self: Any, X: Rows) -> tuple[FloatArray, FloatArray]:
-    """Validated rows, and the location of each on the scale of the model."""
+    """Return validated rows, and the location of each on the scale of the model."""
     check_is_fitted(self)
     rows = self._read_fitted(X)
     return rows, products(rows, self.coef_) + self.intercept_
@@ -516,11 +517,11 @@ def _quantiles(self: Any, rows: FloatArray, location: FloatArray, levels: FloatA
 def _quantile_bounds(
     self: Any, rows: FloatArray, location: FloatArray, levels: FloatArray, sides: Sequence[float]
 ) -> FloatArray:
-    """Bounds of the shape of the quantiles and one axis more; see `pivotal_bounds`."""
+    """Return bounds, of the shape of the quantiles and one axis more; see `pivotal_bounds`."""
     errors = np.atleast_1d(self.error_distribution_.quantile(levels))
     bounds = np.empty((len(rows), len(errors), len(sides)))
     for where, level in each_level(self, rows, intervals=True):
-        # Once: replicates may be drawn when they are asked for.
+        # Read once: replicates may be drawn at every reading.
         replicates = level.replicates_
         offsets = replicates[:, 0] + np.multiply.outer(errors, replicates[:, 1])
         estimates = np.add.outer(location[where], level.scale_ * errors)
@@ -565,8 +566,8 @@ def replicate_quantiles(
 
     Notes
     -----
-    Rows come in parts that stay in the cache. A whole sort takes less time than a partition around the few
-    order statistics that are needed: it is vectorised.
+    Rows are processed in parts that stay in the cache. A whole sort is vectorised, and so takes less time
+    than a partition around the few order statistics that are needed.
 
     Examples
     --------
@@ -640,15 +641,15 @@ def score(self: Any, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = Non
     Returns
     -------
     score : float
-        Numbers: R^2. Events and times: Harrell's concordance index, with ties as in scikit-survival: its
-        ``concordance_index_censored(event, time, -predict(X))[0]``; nan where no pair is comparable. With
+        Numbers: R^2. Events and times: Harrell's concordance index, with ties as in scikit-survival's
+        ``concordance_index_censored(event, time, -predict(X))[0]``. It is nan if no pair is comparable. With
         entries, an event is compared with the rows that were watched at its time.
 
     Raises
     ------
     TypeError, ValueError
-        Unusable rows or target; weights with events and times; lower and upper ends, of which it is not
-        known which event came first.
+        Unusable rows or target; weights with events and times; or lower and upper ends, which do not show
+        which event came first.
 
     Notes
     -----
@@ -664,8 +665,8 @@ def score(self: Any, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = Non
         raise ValueError("sample_weight is for a numeric y; the concordance index takes no weights.")
     if "lower" in find_roles(y):
         raise ValueError(
-            "a target of lower and upper ends has no score: of overlapping intervals it is not known "
-            "which event came first. Score rows of events and times."
+            "a target of lower and upper ends has no score: overlapping intervals do not show which event "
+            "came first. Score rows of events and times."
         )
     target = replace_target(y, self.bounds_y_, True) if strict else read_target(y, self.log_target_)
     medians = self.predict(X)
@@ -680,8 +681,8 @@ def concordance_index(
     """Return the share of comparable pairs whose predicted times are in the right order.
 
     A pair is comparable if the shorter time ended in the event, or if the times are equal and exactly one
-    did: the other then lived longer. Tied predictions count one half. Where rows were watched from an entry
-    on, the other must have been watched at the event.
+    of them did: the other then lived longer. Tied predictions count one half. If rows were watched from an
+    entry on, the other must have been watched at the time of the event.
 
     Parameters
     ----------
@@ -695,7 +696,7 @@ def concordance_index(
     Returns
     -------
     index : float
-        From 0 to 1; nan, with an UndefinedMetricWarning, where no pair is comparable.
+        From 0 to 1. It is nan, with an UndefinedMetricWarning, if no pair is comparable.
 
     Examples
     --------
@@ -706,11 +707,11 @@ def concordance_index(
     0.8
     """
     ranks = np.unique(time, return_inverse=True)[1]
-    # At equal times events come first: what is comparable to an event is all that follows.
+    # At equal times events come first. All that follows an event is then comparable to it.
     key = 2 * ranks + ~event
     n_pairs, right = _compare(key, 2 * ranks[event] + 1, event, predicted)
     if entry is not None:
-        # Those who entered later are all among them: they lived longer.
+        # All rows that entered later are among the comparable ones, as they lived longer.
         later, ordered = _compare(entry, time[event], event, predicted)
         n_pairs, right = n_pairs - later, right - ordered
     if n_pairs == 0:
@@ -721,7 +722,7 @@ def concordance_index(
 
 
 def _compare(key: Any, least: Any, event: BoolArray, predicted: FloatArray) -> tuple[int, int]:
-    """Count pairs of an event and a row whose key is not less; those in order twice, tied ones once."""
+    """Count pairs of an event and a row whose key is not less. Pairs in order count twice, tied ones once."""
     order = np.argsort(key, kind="stable")
     first = np.searchsorted(key[order], least)
     rising = np.sort(predicted)
@@ -734,10 +735,10 @@ def _compare(key: Any, least: Any, event: BoolArray, predicted: FloatArray) -> t
 
 
 def _count_from(values: IntArray, first: IntArray, least: IntArray) -> int:
-    """Pairs (i, j) with j >= first[i] and values[j] >= least[i]; values are below their number.
+    """Count pairs (i, j) with j >= first[i] and values[j] >= least[i]; values are below their number.
 
-    A wavelet tree, from the highest bit down: values are partitioned stably by the bit, so that those that an
-    i still has to compare stay contiguous.
+    This is a wavelet tree, from the highest bit down. Values are partitioned stably by the bit, so that those
+    that an i still has to compare stay contiguous.
     """
     n_values = len(values)
     low, high = first, np.full_like(first, n_values)
@@ -747,7 +748,7 @@ def _count_from(values: IntArray, first: IntArray, least: IntArray) -> int:
         zeros_before = np.concatenate([[0], np.cumsum(~one)])
         low_zeros, high_zeros = zeros_before[low], zeros_before[high]
         needs_one = (least >> bit & 1).astype(bool)
-        # Where a 0 would do, all values with a 1 are large enough.
+        # If a 0 is enough, all values with a 1 are large enough.
         found += int(np.sum((high - low - high_zeros + low_zeros)[~needs_one]))
         low = np.where(needs_one, zeros_before[-1] + low - low_zeros, low_zeros)
         high = np.where(needs_one, zeros_before[-1] + high - high_zeros, high_zeros)

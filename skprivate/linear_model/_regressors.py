@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The private log-location-scale regressors: parameters, fit, and the released model.
 
-What is public about a fit, its rounds and the model that follows from them are in `_fit`. Predictions are
-functions of a fitted regressor, which the base class has as its methods.
+`_fit` has what is public about a fit, its rounds, and the model that follows from them. Predictions are
+functions of a fitted regressor; the base class has them as its methods.
 """
 
 import copy
@@ -92,111 +92,122 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     """Base of the private log-location-scale regressors.
 
     A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
-    the cost, draws the noise, and post-processes what was released. The docstrings of the regressors take
-    their sections from this one (`share_docstring`).
+    the cost, draws the noise, and post-processes what was released. `share_docstring` copies sections of this
+    docstring into those of the regressors.
 
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Greatest privacy loss of the fit, > 0 and finite.
+        Largest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        In [0, 1); the delta of (epsilon, delta)-differential privacy. Above 0 for Gaussian noise, 0 for
-        Laplace noise; a fit warns where it is not below 1 / n and n is public.
+        The delta of (epsilon, delta)-differential privacy, in [0, 1). It is above 0 for Gaussian noise, and 0
+        for Laplace noise. If n is public, a fit warns about a delta that is not below 1 / n.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Exact discrete Laplace noise (epsilon), or exact discrete Gaussian noise (epsilon and delta, by rho of
-        zero-concentrated differential privacy), which is smaller with many features. "auto": Gaussian where
-        ``delta`` is above 0, else Laplace. "laplace" with a ``delta`` above 0 is an error.
+        "laplace": exact discrete Laplace noise, with ``epsilon``. "gaussian": exact discrete Gaussian noise,
+        with ``epsilon`` and ``delta``, by the rho of zero-concentrated differential privacy; it is smaller
+        with many features. "auto": Gaussian if ``delta`` is above 0, else Laplace. "laplace" with a ``delta``
+        above 0 is an error.
     bounds_X : pair or dict, default=None
-        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
-        the units of X, from public knowledge. Values outside are clipped silently. None: read from the
-        rows, which is a leak, unless ``x_norm`` is given.
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``.
+        They are in the units of X, and come from public knowledge. Values outside are clipped silently. None:
+        the bounds are read from the rows, which is a leak, unless ``x_norm`` is given.
     domain : TableDomain, default=None
-        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds of X. The slopes are those of ``domain.encoded_names``.
+        What is publicly known of the columns of X. It declares the bounds of X. The columns may then hold
+        text, categories, dates and missing cells. The slopes are those of ``domain.encoded_names``.
     bounds_y : pair of floats, default=None
-        ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
-        clipped; but a time after the upper bound counts as censored there, if there are many or targets may
-        be censored. Counts below are released: if many are, the fit warns. None: read from the rows, a leak.
+        ``(lower, upper)`` of the target in the units passed to ``fit``; above 0 for times. Values outside are
+        clipped. A time after the upper bound counts as censored there, if there are many such times or
+        targets may be censored. Counts of times below the lower bound are released, and the fit warns if
+        there are many. None: the bounds are read from the rows, which is a leak.
     x_norm : float, default=None
-        Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
-        sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
-        shrunk to it. All features must then have one unit. The noise is smaller than with
-        ``bounds_X`` where rows are short.
+        Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them). The
+        norm is the sum of absolute values with Laplace noise, and the Euclidean norm with Gaussian noise.
+        Longer rows are shrunk to it. All features must then have one unit. If rows are short, the noise is
+        smaller than with ``bounds_X``.
     method : {"moments", "taylor"}, default="moments"
-        "moments" is consistent for every distribution; "taylor" is the paper's truncated likelihood, for
-        comparison, without censoring.
+        "moments" is consistent for every distribution. "taylor" is the paper's truncated likelihood, for
+        comparison; it takes no censored targets.
     regularization : {"floor", "trim", "zhang", "none"}, default="floor"
-        Treatment of directions of the features whose moments are below the level of the noise: their moments
-        are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing of
-        one release of moments. With censored targets anything but "none" shrinks the noise in the curvature.
+        What is done about directions of the features whose moments are below the level of the noise. "floor"
+        raises these moments to that level, "trim" drops the directions, "zhang" adds a ridge, "none" does
+        nothing. It is post-processing of one release of moments. With censored targets, anything but "none"
+        shrinks the noise in the curvature.
     scale_bounds : pair of floats, default=None
-        ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
-        target's bounds.
+        Limits of ``scale_``, on the scale of the model. None: 0.001 and 2 half-widths of the target's bounds.
     relation : {"replace-one", "add-remove"}, default="replace-one"
-        Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
-        is then protected too, and released with noise.
+        Neighbouring tables. "replace-one": tables of the same, public size. "add-remove": tables whose sizes
+        differ by one row; the number of rows is then protected too, and released with noise.
     max_iter : int or "auto", default="auto"
-        Number of rounds of estimates, which share the budget; "auto" is chosen by released values. With
-        censored targets: Newton rounds after the histogram, 2 to 10; a smaller scale needs more, and each of
-        fewer rounds has less noise. With complete ones: moments, then looks at residuals. 1 is one release of
-        moments, as with a ``method`` or ``regularization`` that is not the default, or "auto" and few rows.
+        Number of rounds of estimates, which share the budget. "auto": released values choose it. With
+        censored targets: the number of Newton rounds after the histogram, 2 to 10. A small scale needs more
+        rounds; with fewer rounds, each has less noise. With complete targets: a round of moments, and then
+        looks at residuals. 1 is one release of moments. So are a ``method`` or ``regularization`` that is not
+        the default, and "auto" with few rows.
     hazard_clip : float or "auto", default="auto"
         With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
-        round; a smaller one means less noise, and less information from late rows. "auto", by released
-        counts: 1; .5 where less than a tenth are events; 8 where noise does not matter. No effect for
-        logistic errors.
+        round. A smaller one means less noise, and less information from late rows. "auto": 1; 0.5 if less
+        than a tenth of the rows are events; 8 if the noise does not matter. Released counts decide which. It
+        has no effect for logistic errors.
     observations : sequence of {"exact", "right", "left", "interval", "entry"}, default=None
-        Kinds of observation that may occur in a structured target: public knowledge, never read from the
-        rows. "left": the event came before a time. "interval": between two times. "entry": rows were watched
-        from a time on, and would not be there had the event come before. None: exact and right-censored;
-        targets of lower and upper ends, or with entries, must be declared. ``["exact"]``: every event was
-        observed, and the fit is that of the times alone, which is far more accurate.
+        Kinds of observation that may occur in a structured target. This is public knowledge, never read from
+        the rows. "left": the event came before a time. "interval": it came between two times. "entry": rows
+        were watched from a time on, and would not be in the table if the event had come before. None: exact
+        and right-censored. Targets of lower and upper ends, or with entries, must be declared.
+        ``["exact"]``: every event was observed; the fit is that of the times alone, which is far more
+        accurate.
     scale_by : str or sequence of str, default=None
         Columns of ``domain``, booleans or of levels without an order, by whose levels the scale of the errors
-        may differ; of several columns by every combination, 64 at most. A quarter of the budget counts
-        residuals by level: a row is in one of them, so that levels cost no more, but each has the noise of
-        its own counts. Location and scale of a level follow from its counts, predictions and intervals use
-        them, and ``spread_by_level_`` says whether scales differ. Events and right-censored rows only.
+        may differ. Several columns: every combination of their levels is a level, 64 at most. A quarter of
+        the budget counts residuals by level. A row is in one level, so more levels cost no more budget, but
+        each has the noise of its own counts. Location and scale of a level follow from its counts;
+        predictions and intervals use them. ``spread_by_level_`` shows whether scales differ. Events and
+        right-censored rows only.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
-        Intervals of fits to complete targets hold however these rows depend on each other, and are wider than
-        need be where they do not.
+        With ``groups``: number of rows of one person that count, drawn at random. The noise grows in
+        proportion. Intervals of fits to complete targets hold however these rows depend on each other. If the
+        rows are independent, the intervals are wider than necessary.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+        None: entropy of the operating system. Any other value makes the fit reproducible, and not private.
     ledger : PrivacyLedger, default=None
-        Charged before any noise is drawn.
+        It is charged before any noise is drawn.
 
     Attributes
     ----------
     privacy_spent_ : PrivacySpent
         What was spent, on what unit, and what is claimed.
     coef_ : ndarray of shape (n_features,)
-        Slopes of the location, in units of y (log time where y is structured) per unit of X.
+        Slopes of the location, in units of y (log time if y is structured) per unit of X.
     intercept_, scale_ : float
         Location at X = 0, and scale of the errors.
     coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
         90 % confidence intervals.
     slopes_kept_ : float
-        Factor that the slopes were multiplied by, as `DPLogLocationScaleRegressor` explains it.
+        Factor that the slopes were multiplied by; see `DPLogLocationScaleRegressor`.
     release_, level_release_ : object
-        Everything that was released about private rows; counts by level are None without ``scale_by``. The
+        Everything that was released about private rows. Counts by level are None without ``scale_by``. The
         other attributes are those of `DPLogLocationScaleRegressor`.
 
     Notes
     -----
-    **Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
-    of one person, of which at most ``max_rows_per_group`` count. Uncensored times: unless ``max_iter=1``,
-    counts beyond the bounds with 3 % of the budget, which choose how the rest is spent. Uncensored targets:
-    the sums of products of (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers,
-    are released with exact noise, and then, unless ``max_iter=1``, counts of residuals and sums of clipped
-    residuals times (1, x), and where noise hides the slopes the sums of products of (1, y, prediction);
-    sensitivities follow from the bounds (proof: :doc:`/proofs/moments`). Censored targets: a histogram of 64
-    bins of log time by event with a tenth of the budget, then ``max_iter`` rounds of weighted sums, before
-    the last of which a histogram of residuals has a twentieth and after which another has a tenth, unless
-    released values say that they would tell nothing (proof: :doc:`/proofs/censored`). Coefficients,
-    intervals, curves and warnings are functions of these. Whoever runs ``fit`` sees the rows and is trusted.
-    Not protected: the number of rows (of persons, with ``groups``) unless ``relation="add-remove"``, and the
-    bounds. A seeded fit, or one that reads bounds from the rows, claims "not-private".
+    **Privacy.** Neighbouring tables differ by one row, in the way of ``relation``. With ``groups`` they
+    differ by the rows of one person, of which at most ``max_rows_per_group`` count.
+
+    Complete times, unless ``max_iter=1``: 3 % of the budget is spent on counts beyond the bounds, which
+    choose how the rest is spent. Complete targets: the sums of products of (1, y, x) are released with exact
+    noise. They are scaled to [-1, 1] by the bounds and rounded toward zero to integers. Unless
+    ``max_iter=1``, counts of residuals and sums of clipped residuals times (1, x) follow. If noise hides the
+    slopes, the sums of products of (1, y, prediction) follow too. Sensitivities follow from the bounds
+    (proof: :doc:`/proofs/moments`).
+
+    Censored targets: a tenth of the budget is spent on a histogram of 64 bins of log time by event. The rest
+    is spent on ``max_iter`` rounds of weighted sums and on two histograms of residuals. One comes before the
+    last round, with a twentieth of the budget, and one after it, with a tenth. They are left out if released
+    values show that they would reveal nothing (proof: :doc:`/proofs/censored`).
+
+    Coefficients, intervals, curves and warnings are functions of these releases. Whoever runs ``fit`` sees
+    the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``) unless
+    ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows, claims
+    "not-private".
 
     References
     ----------
@@ -216,7 +227,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
 
     _replicates: FloatArray | None
 
-    # Requested by default: the guarantee is about the groups.
+    # Routed by default, because the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
 
     def __init__(
@@ -267,23 +278,23 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or None
-            Finite numbers; in strict mode what is no finite number is put within the bounds. None: lifetimes
-            of one population, without columns. Predictions then take None too, and return one value, as for
-            one row; ``bounds_X``, ``domain`` and ``x_norm`` must be left out.
+            Finite numbers. In strict mode, values that are not finite are replaced by values within the
+            bounds. None: lifetimes of one population, without columns. Predictions then take None too, and
+            return one value, as for one row; ``bounds_X``, ``domain`` and ``x_norm`` must be left out.
         y : array-like of shape (n_samples,)
             Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array, as
-            `life_data` makes it, always of times: two fields, (event, time), as in scikit-survival, where
-            event is True where the time was observed, False where it is censored, and times are > 0; or the
-            fields lower and upper, between which the event happened (after lower, and not after upper); and
-            beside either a field entry, from which the row was watched, before the end of the row. What may
-            occur is declared by ``observations``; a row of another kind is an error. In strict mode no row
-            is: times are put within the bounds, ends in the wrong order change places, an entry that is not
-            before the end is none, and a row of another kind is read as a declared one that says no more
-            than it, so far as there is one (:doc:`/life_data`).
+            `life_data` makes it, always of times > 0. Its fields are (event, time), as in scikit-survival:
+            event is True if the time was observed, False if it is censored. Or they are lower and upper: the
+            event happened after lower, and not after upper. Either may have a field entry: the row was
+            watched from then on, and entry is before the end of the row. ``observations`` declares the kinds
+            of rows; another kind is an error. In strict mode no row is an error. Times are put within the
+            bounds, ends in the wrong order change places, and an entry that is not before the end is
+            ignored. A row of another kind is read as a declared kind that claims no more than the row does,
+            if there is one (:doc:`/life_data`).
         groups : array-like of shape (n_samples,), default=None
-            Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
-            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` says which unit was used.
+            Person (or machine) of every row. ``max_rows_per_group`` rows of each count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only if
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` shows which unit was used.
 
         Returns
         -------
@@ -292,26 +303,26 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, targets, groups or parameters; nothing is charged then, and the ledger counts a
-            failure. In strict mode the reason is public: it lies in no single row.
+            Unusable rows, targets, groups or parameters. Nothing is charged then, and the ledger counts a
+            failure. In strict mode the reason is public: no single row causes it.
         PrivacyLeakError
-            In strict mode, where bounds would be read from private rows, or the noise be seeded.
+            In strict mode, if bounds would be read from private rows, or the noise is seeded.
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged, and a previous fit is as it was.
+            The ledger refused. Nothing is charged, and a previous fit stays as it was.
 
         Warns
         -----
         PrivacyLeakWarning
             Bounds were read from private rows.
         UtilityWarning
-            By the released values, some estimates are not known: the noise drowns the effects of columns or
-            levels, which are named, the residuals reject the distribution, or the rounds of a fit to censored
-            targets did not settle. ``summary()`` has the state of every estimate. That none comes is no
-            promise: the page on life data says on which designs coverage was measured.
+            By the released values, some estimates are unknown. Either the noise drowns the effects of columns
+            or levels, which are named. Or the residuals reject the distribution. Or the rounds of a fit to
+            censored targets did not settle. ``summary()`` has the state of every estimate. No warning is no
+            promise: the page on life data lists the designs on which coverage was measured.
         """
         leaks = self._find_leaks(X is not None)
         if self.is_strict():
-            # Raises before any row is read; afterwards all bounds are known to be declared.
+            # Raises before any row is read. After it, all bounds are known to be declared.
             self.announce_leaks(list(leaks.values()))
         with public_errors():
             roles = targets.find_roles(y) if is_structured(y) else ()
@@ -355,13 +366,10 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         schema = schema_of(self, columns, bounds, kinds=kinds, **target)
         return schema, functools.partial(self._rounds, task, plan)
 
-    def _after_release(self) -> None:
-        warn_of_release(self)
-
     # Rows, and what is public about them.
 
     def _find_leaks(self, columns: bool = True) -> dict[str, str]:
-        """Return what would have to be read from private rows, by parameter; no row is needed for it."""
+        """Return what would have to be read from private rows, by parameter. It needs no row."""
         missing = {
             "bounds_X": columns and self.bounds_X is None and self.domain is None and self.x_norm is None,
             "bounds_y": self.bounds_y is None,
@@ -372,7 +380,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     def _read(self, X: Any, y: Any, groups: Any, kinds: tuple[str, ...]) -> tuple[fitting.SurvivalRows, bool]:
         """Validate the rows, and put the target on the scale of the model; also whether that is log time.
 
-        In strict mode unusable values are replaced by values within the bounds; otherwise they are errors.
+        In strict mode unusable values are replaced by values within the bounds. Otherwise they are errors.
         """
         structured, strict = is_structured(y), self.is_strict()
         log_target = structured or models_log_target(self.distribution)
@@ -389,8 +397,8 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             )
             check_consistent_length(X, target.time_on_model_scale)
         else:
-            # The kernel checks that values are finite while it reads them. They are checked here where not
-            # every row reaches the kernel.
+            # The kernel checks that values are finite while it reads them. They are checked here if some
+            # rows do not reach the kernel.
             finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
             options: dict[str, Any] = {"dtype": np.float64, "order": "C", "ensure_all_finite": finite}
             options["ensure_min_features"] = int(not population)
@@ -463,7 +471,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     # What a private search must know in advance.
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # Where there may be several rounds, one depends on the estimate of the round before.
+        # If there may be several rounds, one depends on the estimate of the round before.
         several = self.max_iter != 1 or (y is not None and is_structured(y))
         again = ("method", "regularization") if several or self.scale_by is not None else ()
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
@@ -485,8 +493,8 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     def _rounds(self, task: FitTask, plan: CensoredPlan | PopulationPlan | None, source: str) -> Rounds[None]:
         """Yield the rounds of a fit, and compute the model from what they released.
 
-        Of fully observed targets they are moments, and rounds that improve on them; of targets that may be
-        censored, for which there is a plan, histograms and Newton rounds; without columns two histograms.
+        Complete targets: moments, and rounds that improve on them. Targets that may be censored have a plan:
+        histograms and Newton rounds, or two histograms if there are no columns.
         """
         rounds: Any
         levels, whole_task = fitting.levels_of(self), task
@@ -504,11 +512,13 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
                 spent = fitting.describe_spending(self, whole_task, source, what)
         elif isinstance(plan, PopulationPlan):
             grid, n_parts = task.grid(task.budget), 2
-            rounds = functools.partial(population_rounds, plan.within(grid, task.scale_limits(grid)))
+            plan = replace(plan, grid=grid, scale_bounds=task.scale_limits(grid))
+            rounds = functools.partial(population_rounds, plan)
             spent = fitting.describe_spending(self, task, source, "two histograms")
         else:
             grid = task.grid(task.budget)
-            rounds = functools.partial(censored_rounds, plan.within(grid, task.scale_limits(grid)))
+            plan = replace(plan, grid=grid, scale_bounds=task.scale_limits(grid))
+            rounds = functools.partial(censored_rounds, plan)
             what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
             spent = fitting.describe_spending(self, whole_task, source, what)
             n_parts = None if plan.max_iter is None else 2 + plan.max_iter
@@ -525,7 +535,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             (release, counted), spent = yield from with_releases(run, spent)
         fitting.adopt(self, release, grid, whole_task, spent, (levels, counted))
 
-    # The released model, from which everything else follows at no further cost.
+    # The released model. All that follows is computed from it, at no further cost.
 
     def _read_fitted(self, X: Any, **options: Any) -> FloatArray:
         if self.n_features_in_:
@@ -581,7 +591,9 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         return cast(SpreadByLevel, self._level_model.spread(float(ndtri(0.5 + 0.5 * fitting.CONFIDENCE))))
 
     summary = _summary.summary
+    _study_figures = _summary.study_figures
     goodness_of_fit = goodness_of_fit
+    _after_release = warn_of_release
 
     predict = predictions.predict
     predict_mean = predictions.predict_mean
@@ -599,19 +611,19 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     predict_cumulative_hazard_function = survival_curves.predict_cumulative_hazard_function
 
     def __getstate__(self) -> dict[str, Any]:
-        # Replicates and states are computed anew when they are asked for.
+        # Replicates and states are computed again when they are read.
         again = dict.fromkeys({"_replicates", "_without_noise", "_ground"} & vars(self).keys())
         return {**super().__getstate__(), **again}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # At the default epsilon the score check fails: it has 200 rows with 10 features.
+        # The score check has 200 rows with 10 features: at the default epsilon it fails.
         tags.regressor_tags.poor_score = True
         return tags
 
 
 def _columns_of(X: Any, y: Any, estimator: Any) -> Any:
-    """Return X, of no column where there is none; ValueError for a table without columns."""
+    """Return X, with no column if it is None; ValueError for a table without columns."""
     if X is None and y is not None:
         other = ("bounds_X", "domain", "x_norm", "scale_by")
         given = [name for name in other if getattr(estimator, name) is not None]
@@ -638,13 +650,13 @@ Regressor = TypeVar("Regressor", bound=type)
 
 
 def share_docstring(regressor: Regressor) -> Regressor:
-    """Put the shared sections in the place of their names in the docstring of a class.
+    """Replace the names of shared sections in the docstring of a class by these sections.
 
     Parameters
     ----------
     regressor : type
         Its docstring names a section as ``$epsilon``, ``$parameters``, ``$preset_attributes``, ``$privacy``
-        or ``$references``. None, as under ``python -OO``, stays None.
+        or ``$references``. A docstring that is None, as under ``python -OO``, stays None.
 
     Returns
     -------
@@ -654,7 +666,7 @@ def share_docstring(regressor: Regressor) -> Regressor:
     Raises
     ------
     KeyError
-        The docstring names a section that there is not.
+        The docstring names a section that does not exist.
 
     Examples
     --------
@@ -694,14 +706,14 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
 
     Fits the accelerated failure time model log T = intercept + X coef + scale * error to private releases.
-    Targets may be right-censored; a private survival curve is then estimated at no further cost.
+    Targets may be right-censored. A private survival curve is then estimated at no further cost.
 
     Parameters
     ----------
     $epsilon
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
-        Distribution of the target. The first three take times above 0 and model their logarithms; the others
-        take numbers as they are. "sev" is the smallest extreme value distribution, that of the logarithm of a
+        Distribution of the target. The first three take times above 0 and model their logarithms. The others
+        take numbers as they are. "sev" is the smallest extreme value distribution: that of the logarithm of a
         Weibull time. Structured targets (event, time) are always times.
     $parameters
 
@@ -712,10 +724,10 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     coef_ : ndarray of shape (n_features,)
         Slopes of the location, in the units of X, on the scale of the model (log time).
     slopes_kept_ : float
-        Factor from 0 to 1 that the slopes of a fit to complete targets were multiplied by. Below 1 only
-        where, by released values, they predict no better than a constant, or where these asked for a check
-        of the predictions; other fits are not shrunk. Predictions follow the shrunk slopes. Intervals are
-        those of the fit before it was shrunk: an estimate need not be in the middle of its interval.
+        Factor from 0 to 1 that the slopes of a fit to complete targets were multiplied by. It is below 1 only
+        if, by released values, the slopes predict no better than a constant, or if released values asked for
+        a check of the predictions. Other fits are not shrunk. Predictions follow the shrunk slopes. Intervals
+        are those of the fit before it was shrunk: an estimate need not be in the middle of its interval.
     intercept_ : float
         Location at X = 0.
     scale_ : float
@@ -725,7 +737,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     scale_interval_ : ndarray of shape (2,)
         The same for ``scale_``.
     coef_state_, scale_state_ : ndarray of str of shape (n_features,), and str
-        What is known of each: "known", "mostly noise" or "unknown", as ``quantile_state`` explains it.
+        What is known of each: "known", "mostly noise" or "unknown"; see ``quantile_state``.
     replicates_ : ndarray of shape (n_replicates, 2 + n_features)
         The bootstrap: intercept, scale and slopes of every replicate.
     bounds_ : tuple of two ndarrays of shape (n_features,)
@@ -733,16 +745,16 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     bounds_y_ : tuple of two floats
         Bounds of the target, in the units passed to ``fit``.
     release_ : object
-        Everything that was released about private rows, and the scale of its noise: moments and, beside
-        them, ``residuals`` (counts of standardised residuals) and ``looks``.
+        Everything that was released about private rows, and the scale of its noise: moments, ``residuals``
+        (counts of standardised residuals) and ``looks``.
     level_release_ : object
         Counts of residuals by level; None without ``scale_by``.
     spread_by_level_ : object
-        Scale of every level with its interval, and whether scales differ; prints as a table. Only with
+        Scale of every level with its interval, and whether scales differ. It prints as a table. Only with
         ``scale_by``; ``scale_`` is then the scale of all rows.
     survival_curve_ : tuple of two ndarrays
-        With censored targets: times, and the private Kaplan-Meier estimate of surviving them. It is left out
-        where intervals, earlier events or entries are declared, to which that estimate does not apply.
+        With censored targets: times, and the private Kaplan-Meier estimate of surviving them. It does not
+        exist if intervals, earlier events or entries are declared: that estimate does not apply to them.
     event_share_ : float
         With censored targets: released share of rows whose event was observed, or is known to have come.
     n_iter_ : int
@@ -750,7 +762,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X had string names.
     domain_ : TableDomain
         The domain of the fit. Only with ``domain``.
 
@@ -758,7 +770,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     --------
     DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor : The same for targets that are logarithms.
     MomentAccumulator : Adds rows batch by batch, from files or from a cluster, and fits once.
-    skprivate.preprocessing.estimate_bounds : Estimates bounds privately where none are known.
+    skprivate.preprocessing.estimate_bounds : Estimates bounds privately if none are known.
 
     Notes
     -----
@@ -816,7 +828,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
     ) -> None:
-        # All but the distribution: the parameters of a preset.
+        # All parameters of a preset: all but the distribution.
         super().__init__(**{name: value for name, value in locals().items() if name in LLS_CONSTRAINTS})
         self.distribution = distribution
 
@@ -835,9 +847,9 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 class DPSEVRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT regression on the log scale: smallest extreme value errors.
 
-    `DPLogLocationScaleRegressor` with ``distribution="sev"``: the model is
-    y = intercept + X coef + scale * error on the target as passed; structured targets (event, time) are
-    times, and the model is then about their logarithms.
+    `DPLogLocationScaleRegressor` with ``distribution="sev"``. The model is
+    y = intercept + X coef + scale * error on the target as passed. Structured targets (event, time) are
+    times; the model is then about their logarithms.
 
     Parameters
     ----------
@@ -881,9 +893,9 @@ class DPSEVRegressor(BaseLogLocationScale):
 class DPLogisticLLSRegressor(BaseLogLocationScale):
     """Differentially private log-logistic AFT regression on the log scale: logistic errors.
 
-    `DPLogLocationScaleRegressor` with ``distribution="logistic"``: the model is
-    y = intercept + X coef + scale * error on the target as passed; structured targets (event, time) are
-    times, and the model is then about their logarithms.
+    `DPLogLocationScaleRegressor` with ``distribution="logistic"``. The model is
+    y = intercept + X coef + scale * error on the target as passed. Structured targets (event, time) are
+    times; the model is then about their logarithms.
 
     Parameters
     ----------
@@ -927,9 +939,9 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
 class DPNormalLLSRegressor(BaseLogLocationScale):
     """Differentially private log-normal AFT regression on the log scale: normal errors.
 
-    `DPLogLocationScaleRegressor` with ``distribution="normal"``: the model is
-    y = intercept + X coef + scale * error on the target as passed; structured targets (event, time) are
-    times, and the model is then about their logarithms.
+    `DPLogLocationScaleRegressor` with ``distribution="normal"``. The model is
+    y = intercept + X coef + scale * error on the target as passed. Structured targets (event, time) are
+    times; the model is then about their logarithms.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scale of the errors by level of declared columns: counts of residuals by level, and what follows from them.
+"""Scale of the errors by level of declared columns: counts of residuals by level, and estimates from them.
 
 A last release counts the residuals about the fit by level. Location and scale of each level are fitted to its
-counts; the location moves intercept and slopes of the level's columns, and predictions use its scale.
+counts. The location moves intercept and slopes of the level's columns, and predictions use its scale.
 """
 
 import copy
@@ -24,27 +24,26 @@ from ..rounds._plans.moments import FINEST, STEEPEST, MomentGrid
 from ..rounds._rows import PreparedRows
 from ..utils._public_module import public_module
 from ._censored.histograms import PARTS, LawFit, ResidualHistogram
-from ._censored.population import REACH, Cells, still_watched
+from ._censored.population import REACH, VISIBLE, Cells, peaks_of, still_watched
 from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
 
-# Share of the budget of the counts by level. Of .15, .25 and .4, on complete times of which 5 % have 4 times
-# the scale, .15 made the error of their scale a quarter larger, .4 that of other slopes half larger.
+# Share of the budget of the counts by level. Of 0.15, 0.25 and 0.4, on complete times of which 5 % have 4
+# times the scale, 0.15 made the error of their scale a quarter larger, 0.4 that of other slopes half larger.
 LEVEL_SHARE = Fraction(1, 4)
-# Cells that are compared: their number, and the tails of the distribution of all rows that they leave to the
-# open ones at the ends; by levels that have these multiples of the scale of all rows.
+# Candidates for cells: their number, and the tails of the distribution of all rows that are in the open cells
+# at the ends. They are compared for levels that have these multiples of the scale of all rows. Set by hand.
 _NUMBERS, _TAILS, _SCALES = (8, 12, 16, 24, 32, 48, 64, 96), (2e-3, 1e-2, 3e-2), (0.5, 1.0, 2.0)
-# Most levels of all columns together: each has the noise of its own cells.
+# Largest number of levels of all columns together: each has the noise of its own cells. Set by hand.
 _MOST_LEVELS = 64
-# A level is known where the standard error of its log scale is below this: a factor of 1.6 each way at 90 %.
+# A level is known if the standard error of its log scale is below this: a factor of 1.6 each way at 90 %.
 _KNOWN = 0.3
-# Counts of censored rows below so many standard deviations of the noise are taken for none.
-_VISIBLE = 2.0
 # Events of a level that are no noise, in standard deviations of their sum: noise is in one of a million.
 _STANDS_OUT = 5.0
-# Chance of the verdict that spread differs, where it does not.
+# Probability of the verdict that spread differs, if it does not.
 _ALPHA = 0.05
+# Errors of log scales beyond it are made by noise alone, and would overflow.
 _FARTHEST = 30.0
 
 
@@ -56,11 +55,11 @@ class LevelPlan:
     Attributes
     ----------
     places : tuple of (int, int, int or None)
-        Of each column the first encoded one, their number, and that of missing cells.
+        For each column: the first encoded column, their number, and the one of missing cells.
     names : tuple of str
-        Of the levels; the last axis is the fastest.
+        Names of the levels. The last axis is the fastest.
     possible : ndarray of bool of shape (n_levels,)
-        Whether a row can be there by the declarations.
+        Whether a row can be at the level by the declarations.
     columns : ndarray of int
         Encoded columns of the levels.
     values : ndarray of shape (n_levels, n_columns)
@@ -75,7 +74,7 @@ class LevelPlan:
 
     @classmethod
     def of(cls, scale_by: Any, domain: TableDomain | None) -> Self:
-        """Resolve names of columns; ValueError where they have no few levels."""
+        """Resolve names of columns; ValueError if they have no levels, or too many."""
         wanted = [scale_by] if isinstance(scale_by, str) else list(scale_by)
         if domain is None:
             raise ValueError("scale_by names columns of a domain: declare domain=TableDomain(...).")
@@ -142,16 +141,16 @@ class LevelRelease:
     Attributes
     ----------
     edges : ndarray of shape (n_cells + 1,)
-        Ends of the cells, in standardised errors about that fit.
+        Ends of the cells, in standardised errors about the fit of all rows.
     counts : ndarray of shape (n_levels, 2, n_cells)
-        By level, censored rows and events, and cells of the standardised error about the fit of all rows.
+        By level, censored rows and events, and cells of the standardised error about that fit.
     noise_std : float
         Standard deviation of the noise of every count.
     laws : tuple of LawFit
         Location and log scale of each level, in scales of that fit.
     settled : ndarray of bool of shape (n_levels,)
     fit : ScaledFit
-        About which residuals were taken.
+        The fit that residuals were taken about.
     mechanism : {"laplace", "gaussian"}
     """
 
@@ -169,13 +168,13 @@ def level_rounds(
 ) -> Rounds[tuple[Any, LevelRelease]]:
     """Yield the rounds of a fit, and then the counts of residuals about it by level.
 
-    `solve` and `count` return the fit and the number of events of what the rounds released.
+    `solve` and `count` return the fit to a release of the rounds, and its number of events.
 
     Notes
     -----
-    **Privacy**: a row is in one cell of one level, whatever the fit is: replaced, it moves the counts by 2 in
-    L1 and in squared L2, added or removed by 1; c rows of a person by c times that, or c squared. The counts
-    take a quarter of the budget, and the rounds before them the rest.
+    **Privacy**: a row is in one cell of one level, whatever the fit is. Replacing it moves the counts by 2 in
+    L1 and in squared L2, adding or removing it by 1; c rows of a person by c times that, or c squared. The
+    counts take a quarter of the budget, and the rounds before them the rest.
     """
     release = yield from inner
     fit, distribution = solve(release), task.distribution
@@ -206,7 +205,7 @@ def _choose_edges(distribution: ErrorDistribution, n_events: float, noise_std: f
 def _candidates(
     distribution: ErrorDistribution,
 ) -> list[tuple[FloatArray, list[Callable[[float, float], FloatArray]]]]:
-    """Return cells, and what is expected in them at several scales: functions of the law alone."""
+    """Return cells, and what is expected in them at several scales: functions of the distribution alone."""
     found = []
     places = [np.array([0.0, np.log(scale)]) for scale in _SCALES]
     for number, lower, upper in product(_NUMBERS, _TAILS, _TAILS):
@@ -220,18 +219,16 @@ def _candidates(
 def _fit_level(
     edges: FloatArray, counts: FloatArray, noise_std: float, distribution: ErrorDistribution
 ) -> tuple[LawFit, bool]:
-    """Fit location and log scale of one level; rows that cease to be watched do so evenly within a cell."""
-    seen = np.where(counts > _VISIBLE * noise_std, counts, 0.0)
+    """Fit location and log scale of one level; rows cease to be watched evenly within a cell."""
+    seen = np.where(counts > VISIBLE * noise_std, counts, 0.0)
     watched = still_watched(seen)[:-1]
-    # Beyond its neighbours: rows censored at one time, anywhere in their cell.
-    middle = seen[0, 1:-1]
-    peaks = middle - 0.5 * (seen[0, :-2] + seen[0, 2:])
-    peaks = np.where(peaks > np.maximum(5.0 * noise_std, 0.01 * counts.sum()), peaks, 0.0)
+    # Rows censored at one time, anywhere in their cell.
+    peaks = peaks_of(seen[0], noise_std, float(counts.sum()))
     cells = Cells(edges, distribution, edges[1:-1], watched, peaks)
     law, settled = cells.solve(ResidualHistogram(edges, counts, noise_std))
     if float(counts[1].sum()) > _STANDS_OUT * noise_std * np.sqrt(counts.shape[1]):
         return law, settled
-    # Noise alone: anything within reach.
+    # It is noise alone: any value within reach is possible.
     return replace(law, location=0.0, log_scale=0.0, information=np.eye(2) / REACH**2), False
 
 
@@ -249,12 +246,12 @@ class SpreadByLevel:
     noise_shares : ndarray of shape (n_levels,)
         Share of the noise of the release in the variance of the log scale.
     known : ndarray of bool of shape (n_levels,)
-        Whether the released counts determine the scale of the level within a factor of 1.6. Elsewhere it
-        means nothing, and neither do predictions there.
+        Whether the released counts determine the scale of the level within a factor of 1.6. Otherwise it
+        means nothing, and neither do predictions at this level.
     differs : bool
         Whether the scales differ by more than noise and sampling, at the level of 5 %.
     p_value : float
-        Of equal scales, by the levels that are known; 1 where fewer than two are.
+        Of equal scales, by the levels that are known; 1 if fewer than two are.
 
     Notes
     -----
@@ -310,14 +307,14 @@ class LevelModel:
     covariances : ndarray of shape (n_levels, 2, 2)
         Of the errors of (location, log scale), with their noise.
     common : float
-        Standard error that the log scales of all levels share: of censored rows, other slopes have another
-        scale, so that it is that of the fit of all rows. Otherwise 0.
+        Standard error that the log scales of all levels have in common. With censored rows, other slopes
+        would have another scale, so it is that of the fit of all rows. Otherwise it is 0.
     center : ndarray of shape (n_features,)
         Means of the features: errors of other slopes move no location there.
     unit : float
         Scale of the fit of all rows.
     move : ndarray of shape (1 + n_columns, n_levels)
-        What intercept and slopes of the levels' columns move by, per unit of each level's location.
+        Change of the intercept and of the slopes of the levels' columns, per unit of each level's location.
     rows_per_unit : int
     """
 
@@ -335,7 +332,7 @@ class LevelModel:
     def of(
         cls, plan: LevelPlan, release: LevelRelease, unit: float, common: float, center: FloatArray, rows: int
     ) -> Self:
-        """Take it from the release."""
+        """Compute it from the release."""
         laws, std = release.laws, release.noise_std
         covariances = np.stack([rows * law.inverse + law.noise(std) for law in laws])
         covariances[:, 1, 1] += common**2
@@ -344,7 +341,7 @@ class LevelModel:
         # A level that no row can be at determines nothing.
         weights = np.where(plan.possible, weights, 0.0)
         design = np.column_stack([np.ones(len(laws)), plan.values])
-        # Columns that add up to one at every level have the intercept among them.
+        # Columns that add up to one at every level include the intercept.
         if np.linalg.matrix_rank(design[plan.possible]) == np.linalg.matrix_rank(plan.values[plan.possible]):
             design[:, 0] = 0.0
         move = np.linalg.pinv(weights[:, None] * design) * weights
@@ -364,7 +361,7 @@ class LevelModel:
 
     @property
     def known(self) -> BoolArray:
-        """Which levels' scales the counts determine."""
+        """Whether the counts determine the scale of each level."""
         return self.release.settled & (np.sqrt(self.covariances[:, 1, 1]) < _KNOWN)
 
     def moved(self, intercept: float, coef: FloatArray) -> tuple[float, FloatArray]:
@@ -388,10 +385,10 @@ class LevelModel:
     def replicates(
         self, others: FloatArray, intercept: float, coef: FloatArray, with_noise: bool = True
     ) -> FloatArray:
-        """Return replicates (intercept, scale, slopes): of the levels' columns by their counts.
+        """Return replicates (intercept, scale, slopes), with those of the levels' columns by their counts.
 
-        The residuals of a level are about the fitted line: what its other slopes miss moves the location of
-        the level's rows by nothing at the means of its features, which are taken for those of all rows.
+        The residuals of a level are about the fitted line. At the means of the features of a level, errors of
+        the other slopes do not move the location of its rows. These means are taken for those of all rows.
         """
         columns = self.plan.columns
         missed = others[:, 2:] - coef
@@ -410,19 +407,19 @@ class LevelModel:
         return one
 
     def scaled(self, replicates: FloatArray, level: int, errors: FloatArray) -> FloatArray:
-        """Return replicates with the scale of one level, of which the logarithm has these errors."""
+        """Return replicates with the scale of one level, whose logarithm has these errors."""
         found = replicates.copy()
         shared = np.log(replicates[:, 1] / self.unit) if self.common else 0.0
         found[:, 1] = self.scales[level] * np.exp(np.clip(errors[:, level] + shared, -_FARTHEST, _FARTHEST))
         return found
 
     def spread(self, width: float) -> SpreadByLevel:
-        """Return scales with intervals of so many standard errors, and the verdict."""
+        """Return scales with intervals of `width` standard errors, and the verdict."""
         shown, known = self.plan.possible, self.known & self.plan.possible
         errors = np.sqrt(self.covariances[:, 1, 1])
         noise = np.array([law.noise(self.release.noise_std)[1, 1] for law in self.release.laws])
         logs = np.log(self.scales[known])
-        # What all levels share is no difference.
+        # The common error of all levels is no difference.
         weights = 1.0 / (errors[known] ** 2 - self.common**2)
         p_value = 1.0
         if len(logs) > 1:
@@ -455,10 +452,10 @@ class LevelModel:
 def each_level(
     model: Any, rows: FloatArray, intervals: bool, without: FloatArray | None = None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield which rows are at a level, and the model with its scale; all of them without ``scale_by``.
+    """Yield which rows are at a level, and the model with its scale; all rows at once without ``scale_by``.
 
-    With `intervals` the model has replicates of that scale, too, and with `without`, those of the rows alone,
-    these.
+    With `intervals` the model also has replicates of that scale. `without` are those of the rows alone, to be
+    scaled as well.
     """
     levels = model._level_model
     if levels is None:

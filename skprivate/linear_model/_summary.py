@@ -14,15 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import BoolArray, FloatArray
 from ..accounting._privacy_amounts import show
 from ..accounting._statements.fields import escape_controls
-from ..accounting._statements.html import aligned, html_table
+from ..accounting._statements.html import Figures, aligned, html_table
 from ..utils._public_module import public_module
 from . import _fit as fitting
 from . import _goodness_of_fit as goodness
 from ._censored.population import PopulationRelease
 from ._censored.release import CensoredRelease
-from ._predictions import BEYOND, said_of_law
+from ._predictions import BEYOND, verdict_in_words
 
-_LAWS = {
+# Names of distributions as a summary prints them: of the error, and whether the model is about log time.
+_NAMES = {
     ("sev", True): "Weibull",
     ("logistic", True): "log-logistic",
     ("normal", True): "log-normal",
@@ -30,9 +31,11 @@ _LAWS = {
     ("logistic", False): "logistic",
     ("normal", False): "normal",
 }
+# How a cell of the table marks an interval that `BEYOND` explains.
 _FAR = "beyond"
-# A standard error from replicates that may have no variance: half of the width of their middle 68.3 %.
+# Replicates may have no variance. The standard error is half of the width of their middle 68.3 %.
 _ONE_ERROR = 0.683
+# Columns of `SummaryRow` that are numbers in the units of the parameter, and ratios.
 _NUMBERS = ("estimate", "std_error", "lower", "upper", "time_ratio", "ratio_lower", "ratio_upper")
 
 
@@ -43,23 +46,23 @@ class SummaryRow:
     Attributes
     ----------
     name : str
-        Of the feature, and the units that it is about where these are not 1; "(intercept)", "(scale)", or
-        "(shape)", which is 1 / scale.
+        Name of the feature, with the unit if it is not 1; "(intercept)", "(scale)", or "(shape)", which is
+        1 / scale.
     estimate, std_error, lower, upper : float
-        With its standard error, of sampling and noise, and the ends of its confidence interval.
+        With its standard error (from sampling and noise), and the ends of its confidence interval.
     time_ratio, ratio_lower, ratio_upper : float
-        Slopes of life models: the factor by which a unit more of the feature multiplies every quantile of
-        the lifetime (the acceleration factor), with its interval. Otherwise nan.
+        For slopes of life models: the factor by which one unit more of the feature multiplies every quantile
+        of the lifetime (the acceleration factor), with its interval. Otherwise nan.
     noise_share : float
-        Share of the noise of the release in the square of the interval's width, from 0 to 1; the rest is
-        sampling, and for censored rows what the rounds left undone.
+        Share of the noise of the release in the square of the interval's width, from 0 to 1. The rest is
+        sampling and, for censored rows, the error that the rounds left.
     state : {"known", "mostly noise", "unknown"}
         What is known of it; see `ModelSummary`.
     hidden_by_noise : bool
-        Slopes: whether the noise alone explains the estimate, its sign included. The interval then holds 0.
+        For slopes: whether the noise alone explains the estimate with its sign. The interval then holds 0.
     beyond : bool
         Whether an end of the interval lies beyond ``bounds_y`` by more than these are apart on the scale of
-        the model; of a slope, whether it leads there from the other bound, within the bounds of its column.
+        the model. For a slope: whether it leads so far from the other bound, within the bounds of its column.
     """
 
     name: str
@@ -84,9 +87,9 @@ class ModelSummary:
     Attributes
     ----------
     facts : tuple of pairs of str
-        What was fitted, to how many rows, what was spent on what unit, and the warning, if there is one.
+        What was fitted, to how many rows, what was spent on which unit, and the warning, if there is one.
     goodness_of_fit : str
-        Whether the released residuals agree with the law, or why nothing shows it.
+        Whether the released residuals agree with the distribution, or why nothing shows it.
     rows : tuple of SummaryRow
         The slopes, the intercept, the scale and, for Weibull and log-logistic times, the shape.
     confidence : float
@@ -94,20 +97,24 @@ class ModelSummary:
 
     See Also
     --------
-    skprivate.DPLogLocationScaleRegressor : Its fits have one.
+    skprivate.DPLogLocationScaleRegressor : Its fits have a summary.
 
     Notes
     -----
-    A state is earned by the estimate's own interval and noise. "known": the interval holds as often as it
-    says, and says something: a slope is not 0, or is small over the whole of its column; a quantile or the
-    location is known within the distance of the 10 % and the 20 % quantile of the errors, the scale within
-    what moves the 10 % quantile as far; or the rows are few, and the noise makes less than half of the
-    interval. "mostly noise": the interval holds, but is wide by the noise of the release: more rows or a
-    larger epsilon would help. "unknown": the interval may not hold (`quantile_state
-    <skprivate.DPLogLocationScaleRegressor.quantile_state>` says why), or leads beyond ``bounds_y``.
+    The state of an estimate depends on its own interval and noise.
 
-    An interval may hold 0 because of the rows alone: less noise would not help then, but more rows. Of a
-    slope with ``hidden_by_noise`` another release of the same rows would show other digits, and another sign.
+    - "known": the interval holds as often as its confidence, and one of these is true. A slope is not 0, or
+      is small over the whole of its column. A quantile or the location is known within the distance between
+      the 10 % and the 20 % quantile of the errors, or the scale within a change that moves the 10 % quantile
+      as far. Or the rows are few, and the noise makes less than half of the interval.
+    - "mostly noise": the interval holds, but it is wide because of the noise of the release. More rows or a
+      larger epsilon would help.
+    - "unknown": the interval may not hold, or leads beyond ``bounds_y``. `quantile_state
+      <skprivate.DPLogLocationScaleRegressor.quantile_state>` lists the reasons.
+
+    An interval may hold 0 because of the rows alone. Then less noise would not help, but more rows would. If
+    a slope has ``hidden_by_noise``, another release of the same rows would show other digits, and another
+    sign.
 
     **Privacy**: a function of released values, which spends nothing.
 
@@ -121,7 +128,7 @@ class ModelSummary:
     >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
     >>> summary = model.fit(load, hours).summary()
     >>> summary.facts[0], [row.name for row in summary.rows]
-    (('law', 'Weibull'), ['x0', '(intercept)', '(scale)', '(shape)'])
+    (('distribution', 'Weibull'), ['x0', '(intercept)', '(scale)', '(shape)'])
     >>> list(summary.to_frame().columns)[:4]
     ['estimate', 'std_error', 'lower', 'upper']
     """
@@ -198,13 +205,13 @@ def summary(
     confidence : float, default=0.9
         Of each interval by itself, above 0 and below 1.
     per : mapping of str to float, default=None
-        Units of features, by name, that slopes and time ratios are about, above 0:
-        ``per={"mileage": 10_000}`` shows the effect of 10,000 miles, where that of one rounds to none.
+        Units of features, by name, for slopes and time ratios; above 0. ``per={"mileage": 10_000}`` shows the
+        effect of 10,000 miles, if that of one mile is rounded to nothing.
 
     Returns
     -------
     summary : ModelSummary
-        It prints as a table, in notebooks too; ``to_frame`` returns a frame of pandas.
+        It prints as a table, also in notebooks; ``to_frame`` returns a pandas frame.
 
     Raises
     ------
@@ -215,8 +222,8 @@ def summary(
 
     Notes
     -----
-    The share of the noise is that by which the square of the replicates' width goes down where only the rows
-    are drawn anew.
+    The share of the noise is the part of the square of the replicates' width that vanishes if only the rows
+    are drawn again, without noise.
 
     **Privacy**: a function of released values, which spends nothing.
     """
@@ -256,7 +263,7 @@ def summary(
         values |= {"noise_share": float(shares[k]), "state": str(states[k])}
         values |= {"hidden_by_noise": bool(slope and hidden[k]), "beyond": bool(beyond[k])}
         rows.append(SummaryRow(name=names[k], **values))
-    facts = [("law", _LAWS[distribution.name, log_target]), *_facts_of(self)]
+    facts = [("distribution", _NAMES[distribution.name, log_target]), *_facts_of(self)]
     scales = [("", estimates[1], errors[1], intervals[1], shares[1], states[1])]
     if self._level_model is not None:
         spread = self._level_model.spread(width := float(ndtri(fitting.ends_of(confidence)[1])))
@@ -275,17 +282,31 @@ def summary(
         values = dict(zip(_NUMBERS, map(float, [scale, error, *ends]), strict=False))
         rows.append(SummaryRow(name=name, **values, noise_share=float(share), state=str(state)))
     return ModelSummary(
-        facts=tuple(facts), rows=tuple(rows), confidence=confidence, goodness_of_fit=said_of_law(self)
+        facts=tuple(facts), rows=tuple(rows), confidence=confidence, goodness_of_fit=verdict_in_words(self)
     )
+
+
+def study_figures(self: Any) -> Figures:
+    """Return what `study_page` shows: slopes, as time ratios of life models, then the other parameters."""
+    found = summary(self)
+    facts = dict(found.facts)
+    rows = []
+    for row in found.rows:
+        value, name = (row.estimate, row.lower, row.upper), row.name
+        if not np.isnan(row.time_ratio):
+            value, name = (row.time_ratio, row.ratio_lower, row.ratio_upper), f"time ratio of {row.name}"
+        rows.append((name, f"{value[0]:.4g}", f"{_interval(*value[1:])} ({row.state})"))
+    note = f"{facts['distribution']} model; rows: {facts['rows']}; events: {facts['events']}."
+    return Figures(rows, f"{note} Intervals of {found.confidence:.0%}.")
 
 
 def _explained_by_noise(
     estimates: FloatArray, intervals: FloatArray, drawn: FloatArray, without: FloatArray, confidence: float
 ) -> BoolArray:
-    """Return which estimates are no further from 0 than the noise takes them, to their own side.
+    """Return which estimates are no further from 0 than the noise can move them to that side.
 
-    By the noise's part of the distance of a quantile of the drawn: the interval is at least as wide, to
-    that side, and has to hold 0.
+    The noise's part of the distance of a quantile of the replicates is compared with the estimate. The
+    interval is at least as wide to that side, and has to hold 0.
     """
     signs = np.where(estimates > 0.0, 1.0, -1.0)
     of_all, of_rows = (
@@ -297,7 +318,7 @@ def _explained_by_noise(
 
 
 def _facts_of(self: Any) -> tuple[tuple[str, str], ...]:
-    """Return what stands above the table: rows, events, the cost, and the warning of the fit."""
+    """Return the lines above the table: rows, events, the cost, and the warning of the fit."""
     spent, release, warning = self.privacy_spent_, self.release_, goodness.why_unknown(self)
     censored = isinstance(release, CensoredRelease | PopulationRelease)
     noisy_rows = release.histogram.counts.sum() if censored else fitting.moments_of(release).matrix[0, 0]

@@ -21,8 +21,9 @@ from ._goodness_of_fit import KNOWN, MOSTLY_NOISE, UNKNOWN
 from ._predictions import No, Rows, Yes, locations, pivotal_bounds, states_of_quantiles, warn_of_states
 from ._scale_by_level import each_level
 
-# Quantiles whose states are those of a curve: the worst of them.
+# Quantiles whose worse state is that of a curve.
 _PLACES = np.array([0.1, 0.5])
+# States, the worst one first.
 _WORST = (UNKNOWN, MOSTLY_NOISE, KNOWN)
 # Times of a curve that is returned as an array: steps of 1/127 of the target's range.
 _GRID_POINTS = 128
@@ -30,7 +31,7 @@ _GRID_POINTS = 128
 
 @dataclass(frozen=True, kw_only=True)
 class PredictedCurve(ABC):
-    """Base of a row's curves: functions of time, called with a scalar or an array.
+    """Base of the curves of one row: functions of time, called with a scalar or an array.
 
     Attributes
     ----------
@@ -43,13 +44,13 @@ class PredictedCurve(ABC):
     x : ndarray of shape (n_points,)
         Times of the grid; the function is exact between them too.
     state : str or None
-        The worse of what is known of the 10 % quantile and of the median (``quantile_state``), where bands
-        were asked for.
+        The worse of the states of the 10 % quantile and of the median (``quantile_state``); None if no bands
+        were requested.
 
     Raises
     ------
     ValueError
-        When called with a time that is not finite, or is outside the domain.
+        The curve was called with a time that is not finite, or is outside the domain.
     """
 
     distribution: ErrorDistribution
@@ -70,7 +71,7 @@ class PredictedCurve(ABC):
         return (0.0 if self.log_target else -math.inf, math.inf)
 
     def __call__(self, times: ArrayLike) -> FloatArray:
-        """Return the curve at some times, in their shape."""
+        """Return the curve at these times, in their shape."""
         times = np.asarray(times, dtype=np.float64)
         _check_times(times, self.log_target)
         z = standardized(times, self.location, self.scale, self.log_target)
@@ -122,7 +123,7 @@ Kind = type[PredictedCurve]
 
 
 class Band(TypedDict, total=False):
-    """Where the curves are asked for, and how wide their band is."""
+    """Times at which the curves are returned, and the confidence of their band."""
 
     times: ArrayLike | None
     confidence: float
@@ -172,15 +173,15 @@ def predict_survival_function(
     return_interval : bool, default=False
         Whether to return a band of confidence intervals, too.
     times : array-like of shape (n_times,), default=None
-        Where values and bands are, in the units of y as passed to fit. None: ``unique_times_``.
+        Times of values and bands, in the units of y as passed to fit. None: ``unique_times_``.
     confidence : float, default=0.9
         Of each interval by itself (the band is pointwise), above 0 and below 1.
 
     Returns
     -------
     survival : ndarray of shape (n_samples,) or (n_samples, n_times)
-        Functions, to be called with a time or an array of times in the units of y as passed to fit, each
-        with its ``x``, ``y`` and ``domain``; or an array of values.
+        Functions of a time or an array of times, in the units of y as passed to fit. Each has ``x``, ``y``
+        and ``domain``. Or an array of values.
     interval : ndarray of shape (n_samples, n_times, 2)
         Lower and upper end at each of the times; only with ``return_interval=True``.
 
@@ -192,13 +193,13 @@ def predict_survival_function(
     Warns
     -----
     UtilityWarning
-        Some bands are mostly noise or unknown, as the 10 % quantile or the median of the row is
-        (``quantile_state``).
+        Some bands are mostly noise or unknown: they have the worse state of the 10 % quantile and the median
+        of the row (``quantile_state``).
 
     Notes
     -----
     The band follows the pivotal rule on the scale of the standardised error, which for Weibull times is
-    the logarithm of the cumulative hazard: its ends are between 0 and 1. It is about the probability
+    the logarithm of the cumulative hazard. So its ends are between 0 and 1. It is about the probability
     itself, which sampling and the noise leave uncertain.
 
     **Privacy**: replicates are drawn from the released values, so bands spend nothing.
@@ -250,16 +251,16 @@ def predict_cumulative_hazard_function(
     return_interval : bool, default=False
         Whether to return a band of confidence intervals, too.
     times : array-like of shape (n_times,), default=None
-        Where values and bands are, in the units of y as passed to fit. None: ``unique_times_``.
+        Times of values and bands, in the units of y as passed to fit. None: ``unique_times_``.
     confidence : float, default=0.9
         Of each interval by itself, above 0 and below 1.
 
     Returns
     -------
     hazard : ndarray of shape (n_samples,) or (n_samples, n_times)
-        As of `predict_survival_function`.
+        As in `predict_survival_function`.
     interval : ndarray of shape (n_samples, n_times, 2)
-        As of `predict_survival_function`; only with ``return_interval=True``.
+        As in `predict_survival_function`; only with ``return_interval=True``.
     """
     return _curves(self, X, CumulativeHazardFunction, return_array, return_interval, times, confidence)
 
@@ -274,26 +275,23 @@ def _curves(
         raise ValueError("times must be a one-dimensional array.")
     _check_times(grid, log_target)
     check_confidence(confidence)
-    curves: NDArray[Any] = np.empty((len(rows), len(grid)) if return_array else len(rows), dtype=object)
-    curves = curves.astype(np.float64) if return_array else curves
+    curves: NDArray[Any] = np.empty((len(rows), len(grid))) if return_array else np.empty(len(rows), object)
     bands = np.empty((len(rows), len(grid), 2))
     states: NDArray[Any] = np.full(len(rows), None)
     if return_interval:
         of_places = states_of_quantiles(self, rows, location, _PLACES)
         states = np.array([next(state for state in _WORST if state in places) for places in of_places])
-        name = (
-            "predict_survival_function" if kind is SurvivalFunction else "predict_cumulative_hazard_function"
-        )
-        warn_of_states(self, name, states, "bands")
+        name = "survival" if kind is SurvivalFunction else "cumulative_hazard"
+        warn_of_states(self, f"predict_{name}_function", states, "bands")
     for where, level in each_level(self, rows, return_interval):
         if return_array:
             errors = standardized(grid, location[where, np.newaxis], level.scale_, log_target)
             curves[where] = kind.of_errors(distribution, errors)
         else:
-            law = {"distribution": distribution, "scale": float(level.scale_), "log_target": log_target}
+            known = {"distribution": distribution, "scale": float(level.scale_), "log_target": log_target}
             for row in np.arange(len(rows))[where]:
                 state = None if states[row] is None else str(states[row])
-                curves[row] = kind(location=float(location[row]), x=grid, state=state, **law)
+                curves[row] = kind(location=float(location[row]), x=grid, state=state, **known)
         if return_interval:
             bands[where] = _band(level, rows[where], location[where], kind, grid, confidence)
     return (curves, bands) if return_interval else curves
@@ -302,7 +300,7 @@ def _curves(
 def _band(
     self: Any, rows: FloatArray, location: FloatArray, kind: Kind, grid: FloatArray, confidence: float
 ) -> FloatArray:
-    """Return the band of rows that share a scale."""
+    """Return the band of rows that have one scale."""
     log_target = self.log_target_
     # Ends of the intervals of standardised errors, of shape (n_samples, n_times, 2).
     replicates = self.replicates_
@@ -329,6 +327,6 @@ def _check_times(times: FloatArray, log_target: bool) -> None:
 def standardized(
     times: FloatArray, location: float | FloatArray, scale: float | FloatArray, log_target: bool
 ) -> FloatArray:
-    """Return the error (time - location) / scale on the scale of the model; time 0 has log -inf."""
+    """Return the error (time - location) / scale on the scale of the model; log of time 0 is -inf."""
     on_scale = np.log(times) if log_target else times
     return (on_scale - location) / scale

@@ -17,16 +17,16 @@ def correct_orientation_score(
 ) -> NDArray[np.float64]:
     """Return the share of values that a perturbation moved by at most ``2 * mu``, per column.
 
-    An attacker whose own table is right to within `mu` links such a value: lower is better protected.
+    An attacker whose own table is exact to within `mu` links such a value: a lower score is better protected.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples,)
-        The true values, of one column or several; NaN where a value is missing.
+        The true values, of one column or several; NaN if a value is missing.
     X_perturbed : array-like of the shape of X
-        What was sent instead, in the same order of rows and columns.
+        The values that were sent instead, in the same order of rows and columns.
     mu : float or array-like of shape (n_features,), default=1e-3
-        What the attacker's knowledge is right to, in the units of `X`; finite and at least 0.
+        Largest error of the attacker's knowledge, in the units of `X`; finite and at least 0.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def correct_orientation_score(
     TypeError
         `mu` does not hold numbers.
     ValueError
-        The tables do not agree in shape or names, are infinite somewhere or not numeric; `mu` is negative,
+        The tables have different shapes or names, are infinite somewhere or not numeric; or `mu` is negative,
         not finite or of another length.
 
     See Also
@@ -49,9 +49,10 @@ def correct_orientation_score(
     Notes
     -----
     **Privacy.** The score is an exact function of the true rows: it is for those who hold them. It measures
-    one attack, on one column at a time; it is not differential privacy.
+    one attack, on one column at a time. It is not differential privacy.
 
-    A column on a lattice, as age in decades, may have a score of 0 or of 100 % by where the lattice lies.
+    The values of a column may be on a lattice, such as age in decades. Its score may then be 0 or 100 %,
+    depending on the place of the lattice.
 
     References
     ----------
@@ -98,7 +99,7 @@ def _check_mu(mu: float | ArrayLike, n_features: int) -> NDArray[np.float64]:
 
 # Record linkage score: the share of perturbed responses that distance links to their party.
 
-#: Values that are sorted at once, with their indices and distances: some tens of megabytes.
+#: Number of values that are sorted at once, with their indices and distances: some tens of megabytes.
 CHUNK = 1 << 19
 
 
@@ -107,24 +108,24 @@ def record_linkage_score(responses: ArrayLike, swapped: ArrayLike) -> float:
     """Return the share of perturbed responses that distance links to the party that gave them.
 
     Within a query, the perturbed response of party i is linked if the party's own response is at most as far
-    from it as the second nearest of all responses; ties count as linked. The share is averaged over queries.
+    from it as the second nearest of all responses. Ties count as linked. The share is averaged over queries.
 
     Parameters
     ----------
     responses : array-like of shape (n_queries, n_parties)
-        What the parties answered, in the units that were perturbed.
+        Answers of the parties, in the units that were perturbed.
     swapped : array-like of shape (n_queries, n_parties)
-        What came out in each party's place.
+        Perturbed answers, in the place of each party.
 
     Returns
     -------
     score : float
-        In percent, from 0 to 100; lower is better protected. With one party it is 100.
+        In percent, from 0 to 100. A lower score is better protected. With one party it is 100.
 
     Raises
     ------
     ValueError
-        The shapes do not agree, or a value is not a finite number.
+        The shapes differ, or a value is not a finite number.
 
     See Also
     --------
@@ -133,13 +134,13 @@ def record_linkage_score(responses: ArrayLike, swapped: ArrayLike) -> float:
 
     Notes
     -----
-    If every row of `swapped` is a permutation of the row of `responses`, no two responses to a query are
-    equal and none moves to a neighbouring rank (``p_lower`` of at least 2), then the score is the share of
-    responses that kept their value: one that moved is nearest to itself, then to one of its two neighbours
-    by rank, and further from all others.
+    Let every row of `swapped` be a permutation of the row of `responses`, with no two responses to a query
+    equal and none moved to a neighbouring rank (``p_lower`` of at least 2). Then the score is the share of
+    responses that kept their value. A response that moved is nearest to itself, then to one of its two
+    neighbours by rank, and further from all others.
 
     **Privacy.** The score is an exact function of the responses: it is for those who hold them. It measures
-    one attack on one query; it is not differential privacy.
+    one attack on one query. It is not differential privacy.
 
     References
     ----------
@@ -162,14 +163,14 @@ def record_linkage_score(responses: ArrayLike, swapped: ArrayLike) -> float:
     n_linked = 0
     for start in range(0, len(true), step):
         ours, theirs = (table[start : start + step] for table in (true, sent))
-        # Left without one that attains the least distance, the least is the second least of all, ties too.
+        # Without one that has the least distance, the least is the second least of all, also for ties.
         n_linked += int(np.count_nonzero(np.abs(theirs - ours) <= _second_nearest(ours, theirs)))
     return 100.0 * n_linked / true.size
 
 
 def _second_nearest(true: FloatArray, sent: FloatArray) -> FloatArray:
-    """Distance of every sent value to the second nearest of its row's true values; infinite without one."""
-    # Rounding keeps the order of distances, so that the two nearest are among two neighbours on each side.
+    """Return the distance of sent values to the second nearest of their row's true values, or infinity."""
+    # Rounding keeps the order of distances, so the two nearest are among two neighbours on each side.
     ends = np.full((len(true), 2), np.inf)
     padded = np.concatenate([-ends, np.sort(true, axis=1), ends], axis=1)
     places = _insertion_points(true, sent)
@@ -180,7 +181,7 @@ def _second_nearest(true: FloatArray, sent: FloatArray) -> FloatArray:
 
 
 def _insertion_points(true: FloatArray, sent: FloatArray) -> NDArray[np.intp]:
-    """How many of its row's sorted true values stand before every sent value; among equal ones any number."""
+    """Return how many sorted true values of its row are below a sent value; among equal ones any number."""
     m = true.shape[1]
     order = np.argsort(np.concatenate([true, sent], axis=1), axis=1)
     counts = np.cumsum(order < m, axis=1)

@@ -23,24 +23,24 @@ from ..utils._public_module import changed_methods, is_exported
 from ..utils._tables import refuse_text
 from ._probabilities import products, softmax
 
-# How far probabilities of a row may sum from 1: single precision of a hundred classes.
+# Largest difference of the sum of a row's probabilities from 1: single precision of a hundred classes.
 _SUM_TOLERANCE = 1e-4
 
 
 def predictions(
     model: Any, method: str, X: Any, strict: bool, check: Callable[[Any, int], NDArray[Any]], instead: Any
 ) -> NDArray[Any]:
-    """Return what a model predicts for rows; in strict mode `instead` for those that it fails on.
+    """Return a model's predictions for rows; in strict mode `instead` for rows that it fails on.
 
     Notes
     -----
-    **Privacy.** The prediction of a row is what the model says of a table that holds this row only, at a
-    place of one alignment: a function of the row, however the model rounds (:doc:`/proofs/rows`). Rows are
-    taken together where that is known to give the same bits.
+    **Privacy.** The prediction of a row is that of a table that holds only this row, at a place of one
+    alignment. It is a function of the row, however the model rounds (:doc:`/proofs/rows`). Rows are predicted
+    together if this is known to give the same bits.
     """
     n_rows = num_samples(X)
     ask = getattr(model, method)
-    # In threads the trees of a forest would be added in any order.
+    # In threads, the trees of a forest would be added in any order.
     with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config(backend="sequential"):
         warnings.simplefilter("ignore")
         at_once = None if isinstance(X, list | tuple) else ask_at_once(model, method)
@@ -88,7 +88,7 @@ def check_table(model: Any, X: Any) -> Any:
 
 
 def _reads_numbers(model: Any) -> bool:
-    """Tell whether the first step of a model is one of ours that reads numbers, without a domain."""
+    """Return whether the first step of a model is one of this package that reads numbers, not a domain."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
         return bool(model.steps) and _reads_numbers(model.steps[0][1])
@@ -97,14 +97,14 @@ def _reads_numbers(model: Any) -> bool:
 
 
 def _ask(predict: Callable[[Any], Any], X: Any) -> Any:
-    """Return what a model predicts; what it says of rows in errors is kept back."""
+    """Return the predictions of a model; what its errors contain about rows is kept back."""
     try:
         return predict(X)
     except NotFittedError:
         raise
     except Exception as error:
         kind = type(error).__name__
-    # Raised outside the handler, so that the original is not kept as __context__.
+    # It is raised outside the handler, so that the original is not kept as __context__.
     raise ValueError(
         f"the model failed on these rows with an error of its own ({kind}), whose message may repeat a value "
         "and is kept back. Try the model on public rows; in strict mode rows that it fails on are counted "
@@ -150,27 +150,29 @@ def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> Float
     return predictions(model, "predict", X, strict, check, instead)
 
 
-# Predictions of scikit-learn's linear models of which every row has the same bits alone and in any table.
+# Predictions of scikit-learn's linear models, in which every row has the same bits alone and in any table.
 
+# Linear models of scikit-learn whose formula is known.
 _CLASSIFIERS = ("LogisticRegression", "LogisticRegressionCV")
 _REGRESSORS = ("ElasticNet", "Lasso", "LinearRegression", "Ridge")
-# Relative error: far above the rounding of a model's own matrix product, far below another formula.
+# Relative error: far above the rounding of a model's own matrix product, far below that of another formula.
 _SAME = 1e-6
-# Rows of a sparse table that are held in full at once: 16 MB of 1,000 columns.
+# Rows of a sparse table that are stored in full at once: 16 MB for 1,000 columns.
 _ROWS_AT_ONCE = 2048
 
+# A model as a function of a table.
 Ask = Callable[[Any], NDArray[Any]]
 
 
 def ask_at_once(model: Any, method: str) -> Ask | None:
-    """Return what asks a model about a whole table; None if rows must be asked about one by one.
+    """Return a function that predicts a whole table; None if rows must be predicted one by one.
 
     Notes
     -----
-    **Privacy.** Of scikit-learn's linear models, by exact class, the formula is known: margins are added up
-    column by column, so that a row's prediction depends on the row alone (:doc:`/proofs/rows`). It may differ
-    from the model's own in the last bits. That it is the model's formula is tried on rows made of its
-    coefficients, and not on private ones.
+    **Privacy.** For scikit-learn's linear models, by exact class, the formula is known. Margins are added up
+    column by column, so a row's prediction depends on the row alone (:doc:`/proofs/rows`). It may differ from
+    the model's own in the last bits. Rows made of the model's coefficients, not private rows, are used to
+    check that the formula is the model's.
     """
     if is_same_in_any_table(model):
         return getattr(model, method)
@@ -225,7 +227,7 @@ def _method_of(model: Any, method: str) -> Ask | None:
 
 
 def _is_formula_of(model: Any, method: str, linear: Ask) -> bool:
-    """Whether the formula is the model's, on rows along its slopes."""
+    """Return whether the formula is the model's, on rows along its slopes."""
     slopes = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     unit = slopes / max(np.abs(slopes).sum(), 1e-300)
     rows = np.concatenate([unit, -unit, 3 * unit, np.zeros_like(unit[:1])])
@@ -238,12 +240,12 @@ def _is_formula_of(model: Any, method: str, linear: Ask) -> bool:
     return theirs.shape == ours.shape and bool(np.allclose(theirs, ours, rtol=_SAME, atol=_SAME))
 
 
-# Rows that a model is asked about one by one, so that none moves the last bits of another's prediction.
+# Rows that are predicted one by one, so that none changes the last bits of another's prediction.
 
-# A line of the cache: vectorised code may add up in another order where a row starts elsewhere in one.
+# A line of the cache: vectorised code may add up in another order if a row starts elsewhere in one.
 _ALIGNMENT = 64
 # Models of scikit-learn that read a row without linear algebra: leaves of trees, added in the order of the
-# trees; and steps in front of them that look cells up, or do one exact operation of IEEE 754 on each.
+# trees; and steps before them that look cells up, or do one exact operation of IEEE 754 on each.
 _WITHOUT_LINEAR_ALGEBRA = frozenset(
     (
         *("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
@@ -253,14 +255,14 @@ _WITHOUT_LINEAR_ALGEBRA = frozenset(
         *("MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer", "StandardScaler"),
     )
 )
-# Of boosted trees whose numbers go through no exponential of NumPy; an object that is a loss may do anything.
+# Losses of boosted trees whose numbers use no exponential of NumPy; an object that is a loss may do anything.
 _LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
 
 
 def rows_alone(X: Any) -> Iterator[Any]:
-    """Yield tables of one row each; the rows of an array all come at one place in memory.
+    """Yield tables of one row each; all rows of an array are put at one place in memory.
 
-    What is yielded is overwritten by the next row.
+    A yielded table is overwritten by the next row.
     """
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf":
         place = _aligned((1, X.shape[1]), X.dtype)
@@ -273,7 +275,7 @@ def rows_alone(X: Any) -> Iterator[Any]:
 
 
 def aligned_copy(X: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy in rows, aligned as those of `rows_alone`."""
+    """Return a copy in rows, aligned like those of `rows_alone`."""
     place = _aligned(X.shape, X.dtype)
     place[...] = X
     return place
@@ -287,23 +289,23 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def takes_rows_together(model: Any, X: Any) -> bool:
-    """Tell whether a model may be asked about all rows of a table at once.
+    """Return whether a model may predict all rows of a table at once.
 
-    A list has the type that all of its cells have in common: one text changes what numbers beside it are.
+    A list has the common type of all of its cells: one text changes the numbers beside it.
     """
     return not isinstance(X, list | tuple) and is_same_in_any_table(model)
 
 
 def is_same_in_any_table(model: Any) -> bool:
-    """Tell whether a model's prediction of a row has the same bits alone and in any table of one type.
+    """Return whether a model's prediction of a row has the same bits alone and in any table of one type.
 
     Notes
     -----
-    That is so for models whose code we know, by their exact class: those of this package, which add up in one
-    fixed order, and models of scikit-learn without linear algebra; and for pipelines and searches that hold
-    nothing else. Numbers of boosted trees must not go through an exponential of NumPy, whose vectorised loop
-    need not round as the one for what is left over does. A forest is the same in any table where its trees
-    are added in turn: without threads.
+    This is so for models whose code is known, by their exact class. These are models of this package, which
+    add up in one fixed order, and models of scikit-learn without linear algebra. Pipelines and searches that
+    hold nothing else are known, too. Numbers of boosted trees must not go through an exponential of NumPy,
+    whose vectorised loop may round otherwise than the one for the remaining cells. A forest is the same in
+    any table if its trees are added in turn: without threads.
     """
     return hasattr(model, "get_params") and all(map(_is_known, _parts_of(model)))
 
@@ -333,14 +335,15 @@ def _is_known(part: Any) -> bool:
     return getattr(part, "loss", None) in (None, *_LOSSES)
 
 
-# Public intervals that probabilities are counted in: how many, and where they end.
+# Public intervals in which probabilities are counted: their number, and their ends.
 
-#: Probabilities are taken no nearer to 0 and 1, so that a logarithm of one is bounded.
+#: Probabilities are at least this far from 0 and 1, so that their logarithm is bounded. Set by hand.
 CLIP = 1e-3
 # Most intervals of a grid: more of them add noise, and their bins are narrower than any error that matters.
+# Set by hand, as the fewest.
 _MOST_INTERVALS = 64
 _FEWEST_INTERVALS = 4
-# Intervals where the number of rows is not public, of a study of some 5,000 rows at epsilon 1.
+# Number of intervals if the number of rows is not public: that of a study of some 5,000 rows at epsilon 1.
 _INTERVALS_WITHOUT_ROWS = 20
 
 
@@ -349,10 +352,10 @@ def choose_number(n_rows: int | None, std: float) -> int:
 
     Notes
     -----
-    With B intervals on a grid over [0, 1], rounding at random errs in a squared score by w^2 / 4 = 1 / (4
-    B^2) at the most for the widest of width w = 1 / B; the widest here is twice as wide, so by 1 / B^2.
-    Accuracy is a signed sum over 4 B cells, two for each interval and label, and has a noise of std B^(1/2)
-    / n. The two are equal at B^(5/2) = n / std.
+    With B intervals on a grid over [0, 1], rounding at random has an error in a squared score of at most
+    w^2 / 4 = 1 / (4 B^2) for the widest, of width w = 1 / B. Here the widest is twice as wide, so the error
+    is 1 / B^2. Accuracy is a signed sum over 4 B cells, two for each interval and label, and has a noise of
+    std B^(1/2) / n. The two are equal at B^(5/2) = n / std.
     """
     if n_rows is None:
         return _INTERVALS_WITHOUT_ROWS
@@ -364,7 +367,7 @@ def inner_ends(intervals: int) -> FloatArray:
     """Return the ends of an even number of intervals of (0, 1), without 0, 1/2 and 1.
 
     Half of the intervals are below 1/2. Their ends are sigmoid(2 logit(j / B)): equal steps in rank of a
-    logistic distribution of scale 2, so that both rare events and scores around 1/2 have intervals.
+    logistic distribution of scale 2. So both rare events and scores around 1/2 have intervals.
     """
     half = max(intervals, 2) // 2
     odds = (np.arange(1, half) / (2 * half - np.arange(1, half))) ** 2

@@ -15,10 +15,10 @@ from ._row_kernels import add_dot_products, add_products
 
 # Arithmetic of predictions whose result for a row has the same bits alone and in any table.
 #
-# An operation of IEEE 754 on each cell rounds alike wherever the cell is, and the kernels add up row by row.
-# A matrix product need not: BLAS chooses the order of its sums by the shape. Nor need exponentials and
-# logarithms of NumPy: vectorised code may round otherwise than the code for what is left over. Those of SciPy
-# are computed cell by cell.
+# An operation of IEEE 754 on each cell rounds in the same way wherever the cell is, and the kernels add up
+# row by row. A matrix product may differ: BLAS chooses the order of its sums by the shape. So may
+# exponentials and logarithms of NumPy: vectorised code may round otherwise than the code for the remaining
+# cells. Those of SciPy are computed cell by cell.
 
 
 def products(X: FloatArray, slopes: FloatArray) -> FloatArray:
@@ -30,12 +30,12 @@ def products(X: FloatArray, slopes: FloatArray) -> FloatArray:
 
 
 def exp(values: FloatArray) -> FloatArray:
-    """Return exponentials: the Box-Cox transform of parameter 0, inverted, is one."""
+    """Return exponentials, as the inverse of the Box-Cox transform with parameter 0."""
     return special.inv_boxcox(values, 0.0)
 
 
 def log(values: FloatArray) -> FloatArray:
-    """Return natural logarithms; of 0 minus infinity."""
+    """Return natural logarithms; minus infinity for 0."""
     return special.xlogy(1.0, values)
 
 
@@ -48,7 +48,7 @@ def row_totals(parts: FloatArray) -> FloatArray:
 
 
 def row_maxima(parts: FloatArray) -> FloatArray:
-    """Return the largest entry of the last axis, which stays; of few entries NumPy finds it slowly."""
+    """Return the largest entry of the last axis, which stays; for few entries NumPy is slow."""
     return functools.reduce(np.maximum, [parts[..., k : k + 1] for k in range(parts.shape[-1])])
 
 
@@ -67,20 +67,20 @@ def softmax(logits: FloatArray) -> FloatArray:
 # Means of normal distributions that are cut off at 0 and 1.
 
 # Standard deviations of the centre from [0, 1], and scales, beyond which the density is exponential to a
-# relative 1e-7, while the exact formula loses that many digits.
+# relative 1e-7, while the exact formula loses as many digits.
 _FARTHEST = _WIDEST = 1e4
-# Rates below which the mean of an exponential density on [0, 1] is linear in the rate, to 1e-10.
+# Rate below which the mean of an exponential density on [0, 1] is linear in the rate, to 1e-10.
 _FLAT = 1e-3
 
 
 def truncated_mean(center: FloatArray, scale: FloatArray | float) -> FloatArray:
     """Return the mean of a normal distribution within [0, 1]: between 0 and 1, and never 0 or 1."""
     upper = center > 0.5
-    # By symmetry the centre is in the lower half, where the far end is too far to lose digits.
+    # By symmetry the centre is in the lower half, and the far end is too far to lose digits.
     middle = np.where(upper, 1.0 - center, center)
     scale = np.broadcast_to(scale, middle.shape)
     exponential = (middle < -_FARTHEST * scale) | (scale > _WIDEST)
-    # A rate without bound has its mean at the end.
+    # At an unbounded rate the mean is at the end.
     with np.errstate(over="ignore"):
         mean = np.where(
             exponential,
@@ -115,8 +115,8 @@ def _exponential_mean(rate: FloatArray) -> FloatArray:
 
 # Shares of the classes in the whole tree, from noisy counts.
 
-# Least variance of a share p between the populations of public and of private rows, in units of p (1 - p): of
-# two equally frequent classes the standard deviation is .05, as much as in census.
+# Least variance of a share p between the populations of public and of private rows, in units of p (1 - p).
+# For two equally frequent classes the standard deviation is 0.05, as much as in census.
 _OTHER_POPULATION = 0.01
 # Standard errors by which the release contradicts the shares of public rows: 3 in 1,000 by chance.
 _CONTRADICTION = 3.0
@@ -148,7 +148,7 @@ def estimate_base_rate(
 ) -> BaseRate:
     """Return the shares of the classes: means of normal estimates by their variances.
 
-    They are that of private rows, by what was released, that of public rows, which may be of another
+    These are the estimate of private rows, by released values, that of public rows, which may be of another
     population, and a prior around equal shares.
 
     Parameters
@@ -162,7 +162,7 @@ def estimate_base_rate(
     public : ndarray of shape (n_labels,), default=None
         Public rows by label.
     variance : float, default=1.0
-        Variance of a row's share, as a part of that of a label: below 1 where rows are shared out.
+        Variance of a row's share, as a part of that of a label: below 1 if rows are shared out.
 
     Returns
     -------
@@ -171,18 +171,18 @@ def estimate_base_rate(
     even, n_rows = 1.0 / len(by_label), max(n_rows, 1)
     n_public = 0.0 if public is None else float(public.sum())
     private = even + (by_label - by_label.mean()) / n_rows
-    # A guess of the shares, for their sampling; a rare class of public rows has some of its own.
+    # A guess of the shares, for their sampling variance; a rare class of public rows has some variance too.
     guess = np.clip(private, 0.0, 1.0)
     if public is not None and n_public:
         guess = (public + 1.0) / (n_public + len(by_label))
     spread = variance * guess * (1 - guess)
-    # Of a share under equally probable base rates (a flat Dirichlet distribution).
+    # Variance of a share under equally probable base rates (a flat Dirichlet distribution).
     prior = even * (1 - even) / (len(by_label) + 1)
     own = 1.0 / (noise * (1 - even) / n_rows**2 + spread / n_rows + variance / (n_rows + 2.0) ** 2)
     precision, total = own + 1.0 / prior, own * private + even / prior
     if public is not None and n_public:
         sampling = spread / n_public + variance / (n_public + 2.0) ** 2
-        # What noise and sampling do not explain of their difference is how far the populations are apart.
+        # The part of their difference that noise and sampling do not explain is between the populations.
         explained = _CONTRADICTION**2 * (1.0 / own + sampling)
         apart = float(np.mean((public / n_public - private) ** 2 - explained))
         theirs = 1.0 / (sampling + np.maximum(spread * _OTHER_POPULATION, apart))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Splitting and searching that respect the line between public and private rows."""
+"""Splits and searches that keep public and private rows apart."""
 
 from ..utils import lazy_exports
 

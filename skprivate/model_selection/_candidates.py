@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Candidates of a private search: what they cost, and the runs that fit and score them."""
+"""Candidates of a private search: their costs, and the runs that fit and score them."""
 
 import copy
 import os
@@ -36,18 +36,18 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """What one fit of a candidate will do, known before it is made.
+    """The cost and the leaks of one fit of a candidate, known before the fit.
 
     Attributes
     ----------
     costs : tuple of PlannedCost
-        Of its private steps.
+        Costs of its private steps.
     uncovered : dict from str to str
-        Steps that will read rows without paying, by path, and a sentence about each.
+        Steps that will read rows without spending budget, by path, with a sentence about each.
     max_rows_per_group : int
-        The largest of its private steps.
+        The largest value of its private steps.
     seeded : bool
-        Whether bounds that it is given were estimated without privacy.
+        Whether bounds in its parameters were estimated without privacy.
     """
 
     costs: tuple[base.PlannedCost, ...]
@@ -62,9 +62,9 @@ class Plan:
         Raises
         ------
         TypeError
-            A step is private in another way than by an epsilon known in advance, or no step has one.
+            A private step has no epsilon that is known in advance, or there is no private step.
         ValueError
-            Groups are passed, and a private step takes none; or a parameter is out of range.
+            Groups are passed and a private step takes none, or a parameter is out of range.
         """
         costs, uncovered, most = [], {}, 1
         for path, step in steps_within(estimator):
@@ -78,15 +78,14 @@ class Plan:
                 uncovered[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
         if not costs:
             raise TypeError(
-                f"{type(estimator).__name__} holds no private estimator that states its cost, so there is "
-                "nothing to search privately; a plain search does as much."
+                f"{type(estimator).__name__} holds no private step with a planned cost. Use a plain search."
             )
         seeded = any(not bounds.spent.private for _, bounds in estimates_of(estimator))
         return cls(tuple(costs), uncovered, most, seeded)
 
     @property
     def cost(self) -> base.PlannedCost:
-        """The sum of its steps' costs, in terms of a replaced unit."""
+        """The sum of the costs of its steps, with relation "replace-one" or "label"."""
         parts = [cost.against_replacement() for cost in self.costs]
         # Replacing a whole row may change more than a label.
         label = any(part.relation == "label" for part in parts)
@@ -99,7 +98,7 @@ class Plan:
         )
 
     def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
-        """Refuse a fitted candidate that spent more, or claims less, than was planned."""
+        """Refuse a fitted candidate that spent more, or claims less, than planned."""
         found = base.privacy_report(fitted).steps
         steps = [step for step in found if step.status != "covered before" and not self._announced(step)]
         spent = [step.spent for step in steps if step.spent is not None]
@@ -112,13 +111,13 @@ class Plan:
             and (not grouped or all(part.unit == "group" for part in spent))
         )
         if not spent or not kept:
-            raise RuntimeError("a fit did something else than it had announced")
+            raise RuntimeError("a fit spent more or claims less than it had announced")
 
     def _announced(self, step: StepReport) -> bool:
-        """Whether this step, or one that it stands in, was to read rows without paying."""
+        """Whether it was announced that this step, or one around it, reads rows without spending budget."""
         path = "" if step.path == "estimator" else step.path  # the whole
         if path in self.uncovered:
-            # What a private step spends was planned, even where its class is not trusted with more.
+            # The spending of a private step was planned, even if its class is not trusted.
             return step.status != "covered"
         return any(path.startswith(f"{known} > ") for known in self.uncovered if known)
 
@@ -126,14 +125,14 @@ class Plan:
 def _cost(step: Any, any_public: bool, grouped: bool) -> base.PlannedCost:
     name = type(step).__name__
     if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
-        raise ValueError(f"groups are passed, but {name} takes none: its guarantee would be about rows.")
+        raise ValueError(f"groups are passed, but {name} takes none: its unit of privacy would be the row.")
     cost: base.PlannedCost = step.planned_cost(any_public)
     step._validate_params()
     return cost
 
 
 def steps_within(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield an estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
+    """Yield an estimator and, for containers, those inside it; paths are those of `privacy_report`."""
     yield path, estimator
     if is_container(estimator):
         for name, child in steps_of(estimator):
@@ -142,18 +141,18 @@ def steps_within(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One set of release parameters, and the free choices that a run makes after its fit.
+    """One set of release parameters, and the free choices of a run after its fit.
 
     Attributes
     ----------
     estimator : estimator
-        Unfitted, without ledger, silent.
+        An unfitted estimator without ledger and output.
     plan : Plan
     options : tuple of (dict, dict)
-        Free parameters to be set after the fit, and all parameters of the grid's entry that they stand for.
-        The first option is what the estimator is fitted with.
+        Free parameters to set after the fit, and all parameters of their entry of the grid. The estimator is
+        fitted with the first option.
     removed : dict
-        Parameters that were taken from the estimator for the search, and will be given back.
+        Parameters that were removed from the estimator for the search. They are restored afterwards.
     """
 
     estimator: Any
@@ -162,7 +161,7 @@ class Candidate:
     removed: Parameters
 
     def last_step(self) -> Any:
-        """What predicts."""
+        """The step that predicts."""
         return last_step(self.estimator)
 
 
@@ -183,9 +182,9 @@ def make_candidates(
     estimator : estimator
     grid : list of dict
     y : array-like
-        Only its form is looked at.
+        Only its shape and type are used.
     free_choice : bool
-        Whether entries that differ in post-processing only become one candidate: scores cost nothing.
+        Whether entries that differ in post-processing only become one candidate, since scores are free.
     any_public, grouped : bool
         Whether public rows, and groups, are passed to the fits.
     any_row_fits : bool, default=True
@@ -196,22 +195,22 @@ def make_candidates(
     for parameters in grid:
         with named(parameters):
             changed = clone(estimator).set_params(**parameters)
-            # Every option is checked before anything is paid for.
+            # Every option is checked before the charge.
             Plan.of(changed, **known)
         roles = base.parameter_roles(changed, y) if free_choice else {}
-        # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
+        # Of all parameters: those that an entry does not name are the estimator's, not the fitted entry's.
         values = changed.get_params()
         free = {name: values[name] for name, role in roles.items() if role == "post-processing"}
         # By identity: values need be neither hashable nor comparable, and the grid keeps them alive.
         key = tuple((name, id(value)) for name, value in sorted(parameters.items()) if name not in free)
         options = entries.setdefault(key, [])
-        # An entry that comes twice is one candidate with one option: each option of a run is scored, and a
-        # private score is paid for once.
+        # A repeated entry is one candidate with one option. Each option of a run is scored, and the budget
+        # covers one private score.
         if free_choice or not options:
             options.append((free, parameters))
     candidates = []
     for options in entries.values():
-        # The parameters themselves stay as they are in the grid: clones share nothing with other runs.
+        # The parameters in the grid do not change, since clones share nothing with other runs.
         changed = clone(clone(estimator).set_params(**options[0][1]))
         removed = _silence(changed)
         candidates.append(Candidate(changed, Plan.of(changed, **known), tuple(options), removed))
@@ -219,7 +218,7 @@ def make_candidates(
 
 
 def _silence(estimator: Any) -> Parameters:
-    """Take away what would charge, print or tell the time of a single run, or change its rows; return it."""
+    """Remove and return parameters that charge, print, show the time of a single run, or change its rows."""
     parameters = estimator.get_params(deep=True)
     instead: Parameters = {}
     for name, value in parameters.items():
@@ -239,7 +238,7 @@ def _silence(estimator: Any) -> Parameters:
 
 @contextmanager
 def named(parameters: Parameters) -> Iterator[None]:
-    """Say which candidate it is that has a public defect."""
+    """Name the candidate in errors about public facts."""
     with public_errors():
         try:
             yield
@@ -250,15 +249,15 @@ def named(parameters: Parameters) -> Iterator[None]:
 
 
 def check_candidates(candidates: Iterable[Candidate], X: Any, shape: base.PublicShape) -> None:
-    """Refuse candidates whose fits would fail whatever the rows hold, before anything is paid for.
+    """Refuse, before the charge, candidates whose fits would fail for any rows.
 
     Parameters
     ----------
     candidates : iterable of Candidate
     X : array-like or data frame
-        Only its columns are looked at.
+        Only its columns are used.
     shape : PublicShape
-        Of the training rows.
+        Shape of the training rows.
 
     Raises
     ------
@@ -272,7 +271,7 @@ def check_candidates(candidates: Iterable[Candidate], X: Any, shape: base.Public
 
 
 def _check_step(step: Any, X: Any, shape: base.PublicShape) -> base.PublicShape:
-    """Check an estimator and what stands in it; return the shape of what it hands on."""
+    """Check an estimator and those inside it; return the shape of its output."""
     children = steps_of(step) if is_container(step) else []
     if type(step) is Pipeline:
         for _, child in children:
@@ -296,7 +295,7 @@ def _unnamed(shape: base.PublicShape, n_features: int | None) -> base.PublicShap
 
 
 def _shape_of_columns(choice: Any, X: Any, shape: base.PublicShape) -> base.PublicShape:
-    """Shape of what one part of a ColumnTransformer takes; columns that are not there are refused."""
+    """Return the shape of the input of one part of a ColumnTransformer; missing columns are refused."""
     if X is None or callable(choice):
         return _unnamed(shape, None)
     chosen = safe_indexing(X, [choice] if isinstance(choice, str) else choice, axis=1)
@@ -304,7 +303,7 @@ def _shape_of_columns(choice: Any, X: Any, shape: base.PublicShape) -> base.Publ
 
 
 def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
-    """Return a fitted copy with other post-processing; of a pipeline, in its last step."""
+    """Return a fitted copy with other post-processing; for a pipeline, in its last step."""
     if not parameters:
         return fitted
     if not isinstance(fitted, Pipeline):
@@ -317,7 +316,7 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
 
 
 def route_metadata(owner: str, estimator: Any, known: Parameters, others: Parameters) -> Parameters:
-    """Return what an estimator's ``fit`` is given of the metadata passed to the search.
+    """Return the metadata for ``fit`` of an estimator, of those that were passed to the search.
 
     Parameters
     ----------
@@ -325,13 +324,13 @@ def route_metadata(owner: str, estimator: Any, known: Parameters, others: Parame
         Class of the search, for messages.
     estimator : estimator
     known : dict
-        ``is_public`` and ``groups``: the search uses them itself, whether or not the estimator does.
+        ``is_public`` and ``groups``. The search uses them itself, even if the estimator does not.
     others : dict
-        Must be asked for by the estimator.
+        The estimator must request them.
     """
     mapping = MethodMapping().add(caller="fit", callee="fit")
     router = MetadataRouter(owner=owner).add(estimator=estimator, method_mapping=mapping)
-    # A private step asks for what its guarantee is about; in a pipeline only routing takes it there.
+    # A private step requests the metadata of its guarantee. In a pipeline they arrive only by routing.
     with sklearn.config_context(enable_metadata_routing=True):
         router.validate_metadata(params=dict(others), method="fit")
         routed: Parameters = router.route_params(params={**known, **others}, caller="fit").estimator.fit
@@ -343,14 +342,14 @@ def route_metadata(owner: str, estimator: Any, known: Parameters, others: Parame
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _FAILED = (
     "A run of the search failed, or spent more than it had announced: {cause}. Nothing is released, and the "
-    "charge stays. Fit the candidates one by one on public or simulated rows to see more; with n_jobs, "
+    "charge stays. Fit the candidates one by one on public or simulated rows to see more. With n_jobs, "
     "estimators and scoring must survive pickling."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class SearchTask:
-    """What is the same in every run.
+    """The common input of all runs.
 
     Attributes
     ----------
@@ -371,7 +370,7 @@ class SearchTask:
 
 
 class SearchRun(NamedTuple):
-    """What one run hands on: score, fitted estimator and the parameters that made it."""
+    """The result of one run: score, fitted estimator and its parameters."""
 
     score: Fraction
     estimator: Any
@@ -379,7 +378,7 @@ class SearchRun(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A run that failed: of its error no more is kept than `_public_cause` tells."""
+    """A failed run. Of its error, only the result of `_public_cause` is kept."""
 
     of_shape: bool
     cause: str
@@ -411,7 +410,7 @@ def best_run(
 
 
 def _in_silence(jobs: Iterable[Any], n_jobs: int | None) -> list[Any]:
-    """Run in parallel without a word: warnings and progress would count the runs."""
+    """Run in parallel without output: warnings and progress would reveal the number of runs."""
     try:
         with _SILENCE.block():
             return list(Parallel(n_jobs=n_jobs, verbose=0)(jobs))
@@ -420,10 +419,10 @@ def _in_silence(jobs: Iterable[Any], n_jobs: int | None) -> list[Any]:
 
 
 class _Silence:
-    """Blocks without warnings, of threads that share their filters: the last that ends restores them.
+    """Blocks without warnings, in threads that share their filters. The last block restores the filters.
 
-    With `warnings.catch_warnings` in each, the first that ended would show the warnings of the others' runs;
-    the last would restore what it had found, and no warning would ever be shown again.
+    With `warnings.catch_warnings` in each thread, the first block to end would show the warnings of other
+    runs. The last one would restore the filters that it had found, and no warning would ever be shown again.
     """
 
     def __init__(self) -> None:
@@ -432,9 +431,9 @@ class _Silence:
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """Ignore all warnings for the length of a ``with`` block."""
+        """Ignore all warnings in a ``with`` block."""
         if getattr(sys.flags, "context_aware_warnings", False):
-            # Python 3.14: each context has filters of its own, and scikit-learn hands them on to the workers.
+            # Python 3.14: each context has its own filters, and scikit-learn passes them to the workers.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
@@ -471,11 +470,11 @@ def _perform(
 ) -> SearchRun | Failure:
     """Fit and score one candidate; errors and warnings stay here."""
     try:
-        # Another thread or process has another configuration; that there are seeds was announced.
+        # Another thread or process has another configuration. Seeds were announced.
         with config_context(strict=task.strict, allow_seeds=True):
             if os.getpid() == parent:
                 return _fit_and_score(task, candidate, metadata, seed)
-            # Another process has its own filters; in threads they are shared, and set already.
+            # Another process has its own filters. In threads they are shared, and already set.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return _fit_and_score(task, candidate, metadata, seed)
@@ -484,7 +483,7 @@ def _perform(
 
 
 def _public_cause(error: Exception) -> str:
-    """Type of an error; its message too where we wrote it, for a fit: those hold no private value."""
+    """Return the type of an error, and its message if this package wrote it: it holds no private value."""
     kind = type(error).__name__
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     ours = base.redact_errors.__code__.co_filename in files and files[-1].startswith(_PACKAGE)
@@ -499,7 +498,7 @@ def _fit_and_score(task: SearchTask, candidate: Candidate, routed: Parameters, s
     with sklearn.config_context(enable_metadata_routing=True):
         model.fit(task.X, task.y, **routed)
     if task.scoring_rows.epsilon is not None and len(candidate.options) > 1:
-        raise RuntimeError("a run is charged for one private score")
+        raise RuntimeError("the charge of a run covers one private score")
     candidate.plan.check_kept(model, grouped=task.grouped, seeded=task.seeded)
     entropy = check_entropy(seed)
     runs = []
@@ -510,7 +509,7 @@ def _fit_and_score(task: SearchTask, candidate: Candidate, routed: Parameters, s
 
 
 def _seed(model: Any, seed: int) -> None:
-    """Seed everything in a model that has no seed of its own: a reproducible simulation."""
+    """Seed everything in a model that has no seed, for a reproducible simulation."""
     generator = np.random.default_rng(seed)
     unseeded = [
         name

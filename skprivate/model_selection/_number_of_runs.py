@@ -9,7 +9,7 @@ from fractions import Fraction
 RandomBytes = Callable[[int], bytes]
 
 _HALVINGS = 200
-# Of gamma, which any rational number may be.
+# Largest denominator of gamma, which may be any rational number.
 _LARGEST_DENOMINATOR = 10**9
 
 
@@ -17,8 +17,8 @@ _LARGEST_DENOMINATOR = 10**9
 class NumberOfRuns:
     """Distribution of the number of runs K: the truncated negative binomial of (eta, gamma).
 
-    ``P(K = k)`` is proportional to ``(1 - gamma)^k prod_{l < k} (l + eta) / (l + 1)`` for k = 1, 2, ...; with
-    eta = 1 that is the geometric distribution, and with eta = 0, as a limit, the logarithmic one.
+    ``P(K = k)`` is proportional to ``(1 - gamma)^k prod_{l < k} (l + eta) / (l + 1)`` for k = 1, 2, ...
+    With eta = 1 this is the geometric distribution, and with eta = 0, as a limit, the logarithmic one.
 
     Attributes
     ----------
@@ -29,24 +29,24 @@ class NumberOfRuns:
 
     Notes
     -----
-    **Privacy.** Let Q be the distribution of a random candidate's run, on pairs (score, model), and A the
-    pair of the highest score among K independent runs. (All runs share one hold-out: Q is the distribution
-    given the hold-out, which was drawn without looking at rows, and mixing the distributions of A over hold-
-    outs keeps what is shown.) With f the probability generating function of K, f'(x) is proportional to (1 -
-    (1 - gamma) x)^-(1 + eta), and
+    **Privacy.** Let Q be the distribution of a run of a random candidate, on pairs (score, model). Let A be
+    the pair with the highest score among K independent runs. (All runs share one hold-out, which is drawn
+    without reading rows. Q is the distribution given the hold-out. The bound still holds after mixing over
+    hold-outs.) With f the probability generating function of K, f'(x) is proportional to
+    (1 - (1 - gamma) x)^-(1 + eta), and
 
         P(A = a) = Q(a) * integral over u in [0, 1] of f'(Q(E_u)),
 
-    where E_u is the event of a lower score than a's, or of the same score and a coin of bias u. (Runs of one
-    score have the same distribution, so to take the first is to take one at random.) Now
-    1 - (1 - gamma) Q(E) = gamma Q(E) + Q(not E). If Q is epsilon-DP, both terms fall by the factor e^-epsilon
-    at most from one neighbour to the other, so f' grows by e^((1 + eta) epsilon) at most; Q(a) by e^epsilon.
-    Together: (2 + eta) epsilon, whatever gamma and whatever K was. The score is part of a.
+    where E_u is the event of a lower score than a's, or of the same score and a coin of bias u. (Runs with
+    the same score have the same distribution, so taking the first is taking one at random.) Now
+    1 - (1 - gamma) Q(E) = gamma Q(E) + Q(not E). If Q is epsilon-DP, both terms fall by at most the factor
+    e^-epsilon from one neighbour to the other. So f' grows by at most e^((1 + eta) epsilon), and Q(a) by at
+    most e^epsilon. Together: (2 + eta) epsilon, for any gamma and any K. The score is part of a.
 
     If Q is (epsilon, delta)-DP, then for two neighbours Q = (1 - delta) Q0 + delta B, with Q0 the
-    distributions of an epsilon-DP pair and B anything. Given that no run came from B, which has probability
-    f(1 - delta) >= 1 - delta E[K], the number of runs is again truncated negative binomial, with
-    (1 - gamma)(1 - delta) in the place of 1 - gamma, and every run is one of Q0. So A is
+    distributions of an epsilon-DP pair and B anything. No run comes from B with probability
+    f(1 - delta) >= 1 - delta E[K]. Given this, the number of runs is again truncated negative binomial, with
+    (1 - gamma)(1 - delta) instead of 1 - gamma, and every run has the distribution Q0. So A is
     ((2 + eta) epsilon, delta E[K])-DP.
 
     References
@@ -61,7 +61,7 @@ class NumberOfRuns:
 
     @classmethod
     def of_mean(cls, eta: Fraction, mean: int) -> "NumberOfRuns":
-        """Return the distribution with a mean close to this number; 1 means always one run."""
+        """Return the distribution with a mean close to this number. A mean of 1 is always one run."""
         if mean <= 1:
             return cls(eta, Fraction(1))
         low, high = -700.0, 0.0
@@ -73,12 +73,12 @@ class NumberOfRuns:
 
     @property
     def mean(self) -> Fraction:
-        """An upper bound on the mean, above it by less than a millionth part."""
+        """An upper bound on the mean; it is too large by less than a millionth."""
         if self.gamma == 1:
             return Fraction(1)
         if self.eta == 1:
             return 1 / self.gamma
-        # It grows with eta; tiny floats have no digits left.
+        # The mean grows with eta. Tiny floats have no digits left.
         eta = float(max(self.eta, Fraction(1, 2**100))) if self.eta else 0.0
         return Fraction(_mean(eta, math.log(self.gamma))) * (1 + Fraction(1, 2**20))
 
@@ -87,12 +87,12 @@ class NumberOfRuns:
 
         Notes
         -----
-        With m = max(1, ceil(eta)), the number of failures before the m-th success of trials that succeed with
-        probability gamma has the weights (1 - gamma)^k prod (l + m) / (l + 1). The k-th failure, k > 1, is
-        kept with probability (k - 1 + eta) / (k - 1 + m), else all starts again; so does it without failures.
-        What is left are the weights wanted. All probabilities are rational, and no float is involved.
+        Let m = max(1, ceil(eta)), and count the failures before the m-th success of trials that succeed with
+        probability gamma. Their number has the weights (1 - gamma)^k prod (l + m) / (l + 1). The k-th
+        failure, k > 1, is kept with probability (k - 1 + eta) / (k - 1 + m). Otherwise, and without failures,
+        all starts again. The result has the wanted weights. All probabilities are rational, without floats.
 
-        The time that it takes depends on the number drawn.
+        The running time depends on the number drawn.
         """
         if self.gamma == 1:
             return 1
@@ -103,7 +103,7 @@ class NumberOfRuns:
                 return failures
 
     def _failures(self, wanted: int, random_bytes: RandomBytes) -> int:
-        """Number of failures before so many successes; 0 where it was not kept."""
+        """Number of failures before so many successes; 0 if one was not kept."""
         failures = successes = 0
         while successes < wanted:
             if _happens(self.gamma, random_bytes):
@@ -117,7 +117,7 @@ class NumberOfRuns:
 
 
 def _mean(eta: float, log_gamma: float) -> float:
-    """Mean of the distribution; 1 where gamma is 1."""
+    """Mean of the distribution; 1 if gamma is 1."""
     if log_gamma == 0.0:
         return 1.0
     odds = math.expm1(-log_gamma)  # (1 - gamma) / gamma
@@ -129,7 +129,7 @@ def _happens(probability: Fraction, random_bytes: RandomBytes) -> bool:
 
 
 def draw_below(n: int, random_bytes: RandomBytes) -> int:
-    """Draw one of 0, ..., n - 1, all equally likely.
+    """Draw one of 0, ..., n - 1 with equal probabilities.
 
     Parameters
     ----------

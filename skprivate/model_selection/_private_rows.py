@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Validation of the rows of a private search: owners, groups, and defects that concern every candidate."""
+"""Validation of the rows of a private search: public rows, groups, and errors of every candidate."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from ..utils._tables import check_array, numbers_of, refuse_kinds, refuse_text, 
 
 
 class Masks(NamedTuple):
-    """What is known about the rows: who may see them, and whose they are."""
+    """Public facts about the rows: which are public, and the groups of the others."""
 
     public: BoolArray
     validation: BoolArray
@@ -36,7 +36,7 @@ class Masks(NamedTuple):
 
 
 def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Refuse here what every candidate would refuse after it was paid for."""
+    """Refuse, before the charge, rows that every candidate would refuse."""
     tags = get_tags(search.estimator)
     y, structured = as_labels(y), is_structured(y)
     finite = "allow-nan" if _takes_nan(search.estimator) else True
@@ -68,11 +68,11 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Refuse in strict mode what is wrong with the containers; candidates replace values that are."""
+    """Refuse wrong containers in strict mode. Candidates replace wrong values."""
     if y is None:
         raise ValueError("a private search requires y to be passed: candidates are scored on it.")
     if isinstance(X, list | tuple) and get_tags(search.estimator).input_tags.two_d_array:
-        # A list has no type: what reads numbers gets them, so that no array of objects comes of it.
+        # A list has no type: estimators of numbers get numbers, so that it does not become objects.
         X = numbers_of(X) if _takes_numbers(search.estimator) else as_cells(X)
     validate_data(
         search, X, skip_check_array=True, cells=False, kinds=not _declares_columns(search.estimator)
@@ -89,7 +89,7 @@ def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _refuse_tables(estimator: Any, y: Any) -> None:
-    """Refuse targets of several columns; those with fields are for regressors of censored times."""
+    """Refuse targets of several columns. Targets with fields are for regressors of censored times."""
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) > 1 and shape[1] > 1 and not is_structured(y):
         raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
@@ -103,7 +103,7 @@ def _refuse_text(estimator: Any, X: Any, *, objects: bool) -> None:
 
 
 def _takes_numbers(estimator: Any) -> bool:
-    """Whether an estimator is known to take nothing but numbers: ours do."""
+    """Whether an estimator is known to take numbers only, as those of this package do."""
     if isinstance(estimator, Pipeline):
         return _takes_numbers(estimator.steps[0][1])
     if isinstance(getattr(estimator, "func", None), SilentUfunc):
@@ -112,14 +112,14 @@ def _takes_numbers(estimator: Any) -> bool:
 
 
 def _takes_nan(estimator: Any) -> bool:
-    """Whether NaN may be in X: a stateless step of ours passes it on to what is behind."""
+    """Whether NaN may be in X: a stateless step of this package passes it on to the next step."""
     if isinstance(estimator, Pipeline) and isinstance(estimator.steps[0][1], StatelessMixin):
         return len(estimator.steps) > 1 and _takes_nan(estimator[1:])
     return bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def _declares_columns(estimator: Any) -> bool:
-    """Whether an estimator reads tables through a domain, which may hold what is no number."""
+    """Whether an estimator reads tables through a domain, which may declare more than numbers."""
     if isinstance(estimator, Pipeline):
         return _declares_columns(estimator.steps[0][1])
     return getattr(estimator, "domain", None) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private search: candidates are fitted and scored, and the best of a random number of runs is released."""
+"""Private search: a random number of runs fit and score candidates, and the best run is released."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _has(method: str) -> Callable[[Any], bool]:
-    """Return a check that the estimator, the best one once there is one, has a method."""
+    """Return a check that the best estimator, or the estimator before a fit, has a method."""
 
     def check(search: Any) -> bool:
         getattr(getattr(search, "best_estimator_", search.estimator), method)
@@ -60,12 +60,12 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 
 def _if_best_has(method: str) -> Callable[[Method], Method]:
-    """Return a decorator: the method is there if the best estimator has its like."""
+    """Return a decorator: the search has the method if the best estimator has it."""
     return available_if(_has(method))
 
 
-# As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
-# is then tried with probability 5/6 where eta is 1.
+# As many fits as a plain search with its five folds. The number costs time, but no budget. With eta = 1, a
+# given candidate is then tried with probability 5/6.
 _RUNS_PER_CANDIDATE = 5
 _LARGEST_ETA = 100
 
@@ -86,16 +86,16 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class Parts(NamedTuple):
-    """Which rows train, which are scored on, and in what units.
+    """The rows for training and for scores, and the units of the latter.
 
     Attributes
     ----------
     train, scored : ndarray of int
         Row numbers.
     scored_groups : ndarray of int or None
-        Group of every scored row, where the unit is the group.
+        Group of every row for scores, if the unit is the group.
     n_scored : int
-        Units that are scored.
+        Number of units for scores.
     """
 
     train: IndexArray
@@ -105,10 +105,10 @@ class Parts(NamedTuple):
 
 
 class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
-    """Base of the private searches; a subclass says what the candidates are.
+    """Base of the private searches; a subclass defines the candidates.
 
-    The life of a fit: candidates are planned and their price is charged (`_plan`, `charge`), runs are made
-    (`best_run`), and all but the best are dropped (`_adopt`).
+    A fit plans the candidates and charges their cost (`_plan`, `_charge`), makes runs (`best_run`), and keeps
+    only the best one (`_adopt`).
     """
 
     best_estimator_: Any
@@ -124,8 +124,9 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
     n_jobs: int | None
 
     leak_remedy = (
-        "Declare bounds and classes from public knowledge. Without learning from rows, BoundsScaler scales, "
-        "and domain=TableDomain(...) of the model, or a DomainEncoder, fills and encodes columns."
+        "Declare bounds and classes from public knowledge. To scale without learning from rows, use "
+        "BoundsScaler. To fill and encode columns, pass domain=TableDomain(...) to the model, or use "
+        "DomainEncoder."
     )
 
     releases_all_draws = False
@@ -133,7 +134,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
     #: The parameter that holds the grid or the distributions.
     _space: str
 
-    # Asked for by default: the masks and the groups are what the guarantee is about.
+    # Requested by default: the guarantee is about the masks and the groups.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
 
     declared_roles: Mapping[str, str] = assign_roles(
@@ -143,7 +144,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
 
     @abstractmethod
     def _entries(self, entropy: Entropy) -> list[Parameters]:
-        """Return the parameters of every entry; drawn, if at all, without looking at rows."""
+        """Return the parameters of every entry. If they are drawn, no row is read."""
 
     @private_fit
     def fit(
@@ -156,22 +157,22 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         is_public_validation: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """Search, and keep the best candidate; nothing is refitted.
+        """Search, and keep the best candidate without a refit.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         is_public : array-like of bool of shape (n_samples,), default=None
-            Marks public rows that candidates train on. They are never held out.
+            Marks public rows for training. They are never held out.
         groups : array-like of shape (n_samples,), default=None
-            Person of every row: hold-out and training share no person, and the unit of privacy is the
+            Person of every row. Hold-out and training share no person, and the unit of privacy is the
             person. Every private step must take groups.
         is_public_validation : array-like of bool of shape (n_samples,), default=None
-            Marks public rows that candidates are scored on, exactly and at no cost. Nothing is held out then,
-            and parameters that are post-processing are tuned without further fits.
+            Marks public rows for scores, which are then exact and free. No private row is held out, and
+            post-processing parameters are tuned without further fits.
         **fit_params : dict
-            Further metadata, given to the candidates that ask for it; arrays of n_samples are split.
+            Further metadata for the candidates that request it. Arrays of n_samples are split.
 
         Returns
         -------
@@ -180,14 +181,14 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         Raises
         ------
         TypeError, ValueError
-            Unusable rows or parameters, no private step with a known cost, several ledgers, or a candidate
-            whose fit would fail whatever the rows hold, with its parameters; nothing is charged then.
+            Rows or parameters are unusable, no private step has a known cost, there are several ledgers, or
+            the fit of a candidate would fail for any rows. Nothing is charged then.
         PrivacyLeakError
-            In strict mode, where a candidate would read something without paying, or noise be seeded.
+            In strict mode: a candidate would read something without spending budget, or noise is seeded.
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged or fitted, and a previous fit is as it was.
+            The ledger refuses the charge. Nothing is charged or fitted, and a previous fit does not change.
         PrivateSearchError
-            A run failed: nothing is released, the charge stays, and a previous fit is as it was.
+            A run failed. Nothing is released, the charge stays, and a previous fit does not change.
         """
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
@@ -225,7 +226,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         return list({value for value in given if isinstance(value, PrivacyLedger)})
 
     def _shape_of(self, y: Any, masks: Masks, parts: Parts, given: Any) -> PublicShape:
-        """Return what is public of the training rows."""
+        """Return the public facts about the training rows."""
         names = getattr(self, "feature_names_in_", None)
         public = np.flatnonzero(masks.public)
         grouped = masks.codes is not None
@@ -236,7 +237,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
             grouped=grouped,
             structured=is_structured(y),
             public_labels=np.asarray(safe_indexing(y, public)) if len(public) else None,
-            # Of labels as they were given: a column of text may be an array of objects now.
+            # From the labels as given: a column of text may be an array of objects now.
             no_targets=safe_indexing(given if is_classifier(self.estimator) else y, public[:0]),
         )
 
@@ -252,9 +253,9 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
-        """Refuse what are no classes, or one, where they are to be read from the rows, which was announced.
+        """Refuse labels that are no classes, or one class, if they are read from rows, which was announced.
 
-        Where they are declared, a strange label tells nothing: it is taken as the first class.
+        If classes are declared, a strange label reveals nothing: it counts as the first class.
         """
         if not _read_classes(candidates) or not is_classifier(self.estimator):
             return
@@ -266,7 +267,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
     def _task(
         self, X: Any, y: Any, masks: Masks, parts: Parts, candidates: Sequence[Candidate], *, seeded: bool
     ) -> SearchTask:
-        # Labels that show the classes where they are not declared.
+        # Labels for the classes if these are not declared.
         public = safe_indexing(y, np.flatnonzero(masks.public)) if masks.public.any() else None
         class_labels = y if _read_classes(candidates) else public
         scoring_rows = ScoringRows(
@@ -296,7 +297,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
 
     @public_errors()
     def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
-        """Part the rows; which private ones are held out is random, and no row has a say in it."""
+        """Split the rows. The private rows that are held out are random, and depend on no row."""
         if masks.validation.any():
             scored = np.flatnonzero(masks.validation)
             return Parts(np.flatnonzero(~masks.validation), scored, None, len(scored))
@@ -329,7 +330,7 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
     def _describe_spending(
         self, candidates: Sequence[Candidate], masks: Masks, parts: Parts, number: NumberOfRuns, source: Any
     ) -> PrivacySpent:
-        """Return the statement on the whole search, known before anything is drawn."""
+        """Return the statement on the whole search, which is known before anything is drawn."""
         costs = [one.plan.cost for one in candidates]
         public_scores = bool(masks.validation.any())
         epsilon = max(cost.epsilon for cost in costs)
@@ -377,19 +378,17 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
         )
 
     def _charge(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:
-        """Charge the whole search as one entry, wherever the ledger stands."""
+        """Charge the whole search as one entry, to the ledger of the search or of its candidates."""
         warn_of_delta(spent)
         given = [self.ledger, *(value for one in candidates for value in one.removed.values())]
         ledgers = {value for value in given if isinstance(value, PrivacyLedger)}
         if len(ledgers) > 1:
-            raise ValueError(
-                "the search and its candidates have several different ledgers; one entry needs one."
-            )
+            raise ValueError("the search and its candidates have several different ledgers. Pass one ledger.")
         for ledger in ledgers:
             ledger.charge(spent, estimator=type(self).__name__)
 
     def _adopt(self, run: SearchRun, candidate: Candidate, spent: PrivacySpent) -> None:
-        """Take over the best run; what its steps state is from now on what the search cost."""
+        """Take over the best run. From now on, its steps state the cost of the search."""
         best = run.estimator
         best.set_params(**candidate.removed)
         steps = [step for _, step in steps_within(best) if is_private(step)]
@@ -521,14 +520,14 @@ class BasePrivateSearch(MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator
 
 
 def _values_of(space: Any) -> list[Any]:
-    """All values of the lists of a grid, or of several."""
+    """Return all values in the lists of a grid, or of several grids."""
     tables = space if isinstance(space, list) else [space]
     lists = [values for table in tables if isinstance(table, Mapping) for values in table.values()]
     return [value for values in lists if isinstance(values, list | tuple) for value in values]
 
 
 def _read_classes(candidates: Sequence[Candidate]) -> bool:
-    """Whether a candidate has said that it reads something, and declares no classes."""
+    """Whether a candidate has announced that it reads something, and declares no classes."""
     return any(
         one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
     )
@@ -543,11 +542,11 @@ def _max_rows(candidates: Sequence[Candidate]) -> int:
 class PrivateGridSearch(BasePrivateSearch):
     """Grid search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
-    A random number of runs is made, each of a candidate drawn at random; each fits the candidate on the
-    training rows and scores it, and only the best run is released. The price does not depend on the number of
-    candidates: 3 epsilon for candidates of epsilon, where a plain search of 20 candidates in 5 folds spends
-    101 times epsilon and leaves its scores unprotected besides. The scores come from a hold-out (there is no
-    cross-validation), or from public rows.
+    A random number of runs is made. Each run draws a candidate at random, fits it on the training rows and
+    scores it. Only the best run is released. The cost does not depend on the number of candidates. For
+    candidates of epsilon it is 3 epsilon. A plain search of 20 candidates in 5 folds spends 101 times epsilon
+    and does not protect its scores. The scores come from a hold-out (there is no cross-validation), or from
+    public rows.
 
     Parameters
     ----------
@@ -556,115 +555,115 @@ class PrivateGridSearch(BasePrivateSearch):
     param_grid : dict or list of dict
         Values to try, by parameter, as in scikit-learn's GridSearchCV.
     eta : float or Fraction, default=1
-        Shape of the distribution of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its
-        dearest candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
+        Shape of the distribution of the number of runs, from 0 to 100. The search costs ``2 + eta`` times the
+        largest cost of a candidate. 1: geometric. 0: logarithmic, with a smaller cost and often few runs.
     validation_fraction : float, default=0.2
-        Share of the private rows (of the persons, with ``groups``) on which candidates are scored, not
-        trained; above 0 and below 1. Without effect where ``is_public_validation`` is passed.
+        Share of the private rows (of the persons, with ``groups``) for scores instead of training, in (0, 1).
+        It has no effect if ``is_public_validation`` is passed.
     scoring : str, callable or None, default=None
-        The higher the better. "balanced_accuracy", "roc_auc" (of two classes) and "neg_log_loss" (in nats)
-        are scikit-learn's on public validation rows; on held-out rows they come from noisy numbers, as the
-        notes say. By them a rare class counts. "accuracy", "absolute_error", "squared_error" and callables
-        score every row between 0 and 1, and the mean is taken. The errors are in units of the width of the
-        estimator's ``bounds_y``, cut off at 1 and taken from 1. A callable gets (estimator, X, y) and returns
-        one score per row; private rows come one at a time, in tables of one row, and nothing must be kept
-        from one call to the next. What is outside 0 and 1 is clipped silently, NaN counts as 0. None:
-        "accuracy" for classifiers, "absolute_error" for regressors.
+        A score; higher is better. "balanced_accuracy", "roc_auc" (of two classes) and "neg_log_loss" (in
+        nats) are scikit-learn's on public validation rows. On held-out rows they are computed from noisy
+        numbers (see Notes). They count rare classes. "accuracy", "absolute_error", "squared_error" and
+        callables score every row between 0 and 1, and the mean is taken. The score of an error is 1 minus the
+        error in units of the width of the estimator's ``bounds_y``, and at least 0. A callable gets
+        (estimator, X, y) and returns one score per row. Private rows come one at a time, in tables of one
+        row, and the callable must keep nothing between calls. Values outside 0 and 1 are clipped without a
+        warning, and NaN counts as 0. None: "accuracy" for classifiers, "absolute_error" for regressors.
     score_epsilon : float, Fraction or None, default=None
-        Greatest privacy loss of the score of one run, > 0 and finite. It is not added to that of the fit,
-        but one above it makes the search dearer. None: the dearest candidate's epsilon.
+        Greatest privacy loss of the score of one run, > 0 and finite. It is not added to that of the fit, but
+        a larger one makes the search cost more. None: the largest epsilon of a candidate.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the search reproducible, its fits
-        included, and not private.
+        None: entropy of the operating system. Anything else makes the search and its fits reproducible, and
+        not private.
     ledger : PrivacyLedger, default=None
-        Charged once, before the number of runs is drawn. None: the one that the estimator has; its fits
-        charge nothing either way.
+        Charged once, before the number of runs is drawn. None: the ledger of the estimator. Its fits charge
+        nothing in either case.
     n_jobs : int or None, default=None
-        Runs made at once, by joblib.
+        Number of parallel runs, by joblib.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The best candidate, fitted on the training rows; its private steps state the cost of the search.
+        The best candidate, fitted on the training rows. Its private steps state the cost of the search.
     best_params_ : dict
         Its entry of the grid.
     best_score_ : float
-        Its score: noisy, and therefore not always within the range of the score; exact on public validation
-        rows.
+        Its score. It is exact on public validation rows. Otherwise it is noisy, and may be outside the range
+        of the score.
     privacy_spent_ : PrivacySpent
-        What the whole search spent, on what unit, and what is claimed.
+        The budget that the whole search spent, its unit, and the claim.
     classes_ : ndarray of shape (n_classes,)
         Classifiers only.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X has string names.
 
     Raises
     ------
     PrivateSearchError
-        In ``fit``, where a run failed. Nothing is released, and the charge stays.
+        In ``fit``, if a run failed. Nothing is released, and the charge stays.
 
     See Also
     --------
-    PrivateRandomizedSearch : The same over entries that are drawn from distributions.
-    skprivate.base.parameter_roles : Which parameters cost a fit, and which are free.
-    skprivate.PrivacyLedger : Adds up what searches spend.
+    PrivateRandomizedSearch : The same with entries that are drawn from distributions.
+    skprivate.base.parameter_roles : The parameters that need a fit, and those that are free.
+    skprivate.PrivacyLedger : Adds up the costs of searches.
 
     Notes
     -----
-    **Privacy.** Relation: replace-one for a trusted curator, whatever the candidates' own ("label", if a
-    candidate protects labels only); the unit is the row, with ``groups`` the person. Released are the best
-    run's model, parameters and score. Neither the others nor their number are kept, shown or logged, but
-    whoever can time ``fit`` learns about their number. Not protected: the number of rows or groups, public
-    rows, and the grid.
+    **Privacy.** The relation is replace-one for a trusted curator, also if candidates have another one. It is
+    "label" if a candidate protects labels only. The unit is the row, or the person with ``groups``. The
+    model, parameters and score of the best run are released. Other runs and their number are not kept, shown
+    or logged, but whoever can time ``fit`` learns about their number. Not protected: the number of rows or
+    groups, public rows, and the grid.
 
     Proof: :doc:`/proofs/private_search`, :doc:`/proofs/rows`.
 
-    A run is private with the larger epsilon of its fit and its score: which units are held out is random and
-    looks at no row, and given that, a replaced unit is either in training, where the fit hides it and the
-    score is computed from the fit and other rows, or it is held out, where the fit never sees it and the
-    noise of the score hides it. Against a replaced row a local report costs its own epsilon, an add-remove
-    release twice its own. The best of a truncated negative binomial number of such runs is then
-    (2 + eta) epsilon private (Papernot and Steinke; a proof stands in
-    ``skprivate.model_selection._number_of_runs``), the score included. Where fits have a delta, it is
-    multiplied by the expected number of runs, five per candidate. A single candidate is run once, and costs
-    one epsilon.
+    A run is private with the larger epsilon of its fit and its score. The units that are held out are random,
+    and depend on no row. Given these, a replaced unit is either in training or held out. In training, the fit
+    protects it, and the score is computed from the fit and other rows. Held out, it is not in the fit, and
+    the noise of the score protects it. Under replace-one a local report costs its own epsilon, and an
+    add-remove release costs twice its own. The best of a truncated negative binomial number of such runs,
+    with its score, is then (2 + eta) epsilon private (Papernot and Steinke; the proof is in
+    ``skprivate.model_selection._number_of_runs``). If fits have a delta, it is multiplied by the expected
+    number of runs, five per candidate. A single candidate is run once, and costs one epsilon.
 
-    Whatever the scoring, the score of a run is computed from one release of that epsilon. For scores per row
-    it is the noisy sum of the units' scores, which a replaced unit moves by 1 at most; so for "neg_log_loss",
-    where a row's loss is divided by a bound and cut off there. For the others it is a table in which a unit
-    has the mass 1 (with ``groups``, shared among its rows), so that a replaced unit moves it by 2 in L1:
-    classes by right and wrong for "balanced_accuracy", classes by public intervals of the probability for
-    "roc_auc". The numbers of rows, of classes and of intervals are public, and the bound is a function of
-    them. Classes are those that a candidate declares or takes from public rows; one that reads them from
-    private rows makes the claim "not-private".
+    With any scoring, the score of a run is computed from one release of that epsilon. For scores per row it
+    is the noisy sum of the units' scores. A replaced unit moves it by at most 1. For "neg_log_loss", the loss
+    of a row is divided by a bound and cut off there. For the other scores it is a table in which a unit has
+    the mass 1 (with ``groups``, shared among its rows), so that a replaced unit moves it by at most 2 in L1.
+    For "balanced_accuracy" it counts classes by right and wrong, and for "roc_auc" classes by public
+    intervals of the probability. The numbers of rows, of classes and of intervals are public, and the bound
+    is a function of them. A candidate declares its classes or takes them from public rows. If one reads them
+    from private rows, the claim is "not-private".
 
-    With ``is_public_validation`` scores touch no private row, and entries that differ in parameters of role
-    "post-processing" only are one candidate: it is fitted once, and the best of them is taken on the public
-    rows. With a hold-out every entry is a candidate of its own.
+    With ``is_public_validation``, scores use no private row. Entries that differ only in parameters of role
+    "post-processing" are then one candidate. It is fitted once, and the best of them is chosen on the public
+    rows. With a hold-out, every entry is a candidate of its own.
 
-    A failed run is told, with the type of its error and with the message where it is one of ours: that is not
-    covered, as for any fit. In strict mode no value of a row makes a step of ours fail, and a row on which a
-    scorer fails counts as 0 (for "balanced_accuracy" as wrong, for "roc_auc" as one of equal probabilities).
-    Scorers get copies of the model and of the rows.
-    A seeded search or candidate, a candidate that reads bounds or classes from private rows, and a step that
-    learns from rows without paying make the claim "not-private". Choose the values of a grid from public
-    knowledge. A grid over epsilon costs (2 + eta) times the largest: it is for planning on public or
+    A failed run is reported with the type of its error, and with the message if this package wrote it. The
+    guarantee does not cover this, as for any fit. In strict mode no value in a row makes a step of this
+    package fail. A row on which a scorer fails counts as 0. For "balanced_accuracy" it counts as wrong, and
+    for "roc_auc" as one of equal probabilities. Scorers get copies of the model and of the rows. The claim is
+    "not-private" if the search or a candidate is seeded, if a candidate reads bounds or classes from private
+    rows, or if a step learns from rows without spending budget. Choose the values of a grid from public
+    knowledge. A grid over epsilon costs (2 + eta) times the largest. It is for planning on public or
     simulated rows.
 
     *Noise of the scores.* Let n units be held out, and s = 8^(1/2) / epsilon. A mean of scores between 0 and
-    1 has noise of standard deviation s / (2 n). The log loss has that times its bound L, where
-    L exp(L + 1) = (K - 1) epsilon n / 2^(1/2) for K classes, and L is log(2 K) at least: cutting off then
-    makes no more bias than there is noise, where probabilities are right. With N_k rows of class k and
-    recalls r_k, the balanced accuracy has a noise of about s / K times the root of the sum over k of
-    (r_k^2 + (1 - r_k)^2) / N_k^2. A recall is drawn towards the accuracy of all rows where N_k is no larger
-    than the noise, and an AUC towards 1/2 where its noise is as large as the number of pairs. The AUC counts
-    two rows in one interval as a tie; there are about (n / s)^0.4 intervals, narrower near 0 and 1.
+    1 has noise of standard deviation s / (2 n). The noise of the log loss is this times its bound L. Here
+    L exp(L + 1) = (K - 1) epsilon n / 2^(1/2) for K classes, and L is at least log(2 K). If probabilities are
+    right, the bias by cutting off is then no larger than the noise. With N_k rows of class k and recalls r_k,
+    the noise of the balanced accuracy is about s / K times the root of the sum over k of
+    (r_k^2 + (1 - r_k)^2) / N_k^2. A recall is shrunk towards the accuracy of all rows if N_k is no larger
+    than the noise, and an AUC towards 1/2 if its noise is as large as the number of pairs. The AUC counts two
+    rows in one interval as a tie. There are about (n / s)^0.4 intervals, narrower near 0 and 1.
 
-    A search is for what an estimator does not choose by itself. What the trees' "auto" takes from their own
-    release costs nothing, and beat a search of the same total (``python -m benchmarks private_search``).
-    Public rows that follow another rule than the private ones mislead as ``is_public_validation``.
+    Search only what an estimator does not choose by itself. Parameters with "auto" in trees are chosen from
+    the release of the tree at no cost, and this beat a search of the same total (``python -m benchmarks
+    private_search``). Public rows that follow another rule than the private ones mislead as
+    ``is_public_validation``.
 
     References
     ----------
@@ -727,7 +726,7 @@ class PrivateGridSearch(BasePrivateSearch):
 class PrivateRandomizedSearch(BasePrivateSearch):
     """Randomised search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
-    A `PrivateGridSearch` whose entries are drawn from distributions, before any row is looked at.
+    A `PrivateGridSearch` whose entries are drawn from distributions, before any row is read.
 
     Parameters
     ----------
@@ -736,30 +735,30 @@ class PrivateRandomizedSearch(BasePrivateSearch):
     param_distributions : dict or list of dict
         Lists or distributions (with ``rvs``), by parameter, as in scikit-learn's RandomizedSearchCV.
     n_candidates : int, default=10
-        Entries that are drawn; at most as many as there are, where all are lists. It is no number of runs,
-        and does not change the price.
+        Number of entries that are drawn, at most all of them if all are lists. It is not the number of runs,
+        and does not change the cost.
     eta, validation_fraction, scoring, score_epsilon, random_state, ledger, n_jobs
         As in `PrivateGridSearch`. A seed determines the entries, too.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The best candidate, fitted on the training rows; its private steps state the cost of the search.
+        The best candidate, fitted on the training rows. Its private steps state the cost of the search.
     best_params_ : dict
         Its entry.
     best_score_ : float
         Its score. The other attributes are those of `PrivateGridSearch`.
     privacy_spent_ : PrivacySpent
-        What the whole search spent, on what unit, and what is claimed.
+        The budget that the whole search spent, its unit, and the claim.
 
     See Also
     --------
-    PrivateGridSearch : The same over a grid, with all that is to be said on privacy.
+    PrivateGridSearch : The same over a grid, with all notes on privacy.
 
     Notes
     -----
-    **Privacy.** As of `PrivateGridSearch`: the entries are drawn without a look at rows, and everything
-    said there holds for any entries. The price is that of the dearest entry drawn.
+    **Privacy.** As in `PrivateGridSearch`. The entries are drawn without reading rows, and the guarantee
+    there holds for any entries. The cost is that of the drawn entry with the largest cost.
 
     Proof: :doc:`/proofs/private_search`, :doc:`/proofs/rows`.
 

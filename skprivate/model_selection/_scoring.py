@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scores of a private search, of a row or of the classes, and their sensitivity."""
+"""Scores of a private search, by row or by class, and their sensitivity."""
 
 import copy
 import inspect
@@ -36,9 +36,9 @@ WRONG_SHAPE = "scoring must return one score per row, an array of shape (n_rows,
 
 @dataclass(frozen=True)
 class OnCopies:
-    """A scorer of the user's, on copies: what it writes on the model, the rows or itself is gone after it.
+    """A scorer of the user that runs on copies of itself, the model and the rows.
 
-    An object that scores is a parameter of the search, and is saved with it.
+    So it can keep nothing. A scoring object is a parameter of the search, and is saved with it.
     """
 
     scorer: RowScorer
@@ -48,13 +48,13 @@ class OnCopies:
         return scorer(*arguments)
 
     def for_rows(self, estimator: Any) -> tuple[RowScorer, Any]:
-        """Return a scorer of one row after the other, and a copy of the model that all of them share."""
+        """Return a scorer of single rows, and a copy of the model for all of them."""
         scorer, model = copy.deepcopy((self.scorer, estimator))
         return lambda model, *row: scorer(model, *copy.deepcopy(row)), model
 
 
 class ScoreShapeError(ValueError):
-    """A scoring function returned something else than one score per row, perhaps a single number."""
+    """A scoring function did not return one score per row; `single`: it returned one number."""
 
     def __init__(self, message: str, single: bool = False) -> None:
         super().__init__(message, single)
@@ -66,7 +66,7 @@ class ScoreShapeError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ScoringRows:
-    """The rows that models are scored on, and how their scores are released.
+    """The rows for scores of models, and the release of these scores.
 
     Attributes
     ----------
@@ -74,23 +74,24 @@ class ScoringRows:
     groups : ndarray of int of shape (n_rows,) or None
         Number of every row's group, 0 to n_units - 1; None: a row is a unit.
     n_units : int
-        Public.
+        Number of units, which is public.
     epsilon : Fraction or None
         None: the rows are public, and scores are exact.
 
     Notes
     -----
-    **Privacy.** A model is scored by one release, `noisy_mean` or `noisy_counts`; what follows is computed
-    from it and from public numbers. Both are exact sums over units, each of mass ``SCORE_STEPS``:
+    **Privacy.** A model is scored by one release, `noisy_mean` or `noisy_counts`. All else is computed from
+    it and from public numbers. Both are exact sums over units, each of mass ``SCORE_STEPS``:
 
     - The score of a unit is that of its row, or the mean of its rows rounded down, a whole number between 0
-      and ``SCORE_STEPS``. So replacing a unit moves the sum by ``SCORE_STEPS`` at most.
-    - A unit gives every cell its share of rows there, rounded down to steps: numbers of at least 0 and of
-      sum ``SCORE_STEPS`` at most. So replacing a unit moves the table by 2 ``SCORE_STEPS`` in L1 at most.
+      and ``SCORE_STEPS``. So replacing a unit moves the sum by at most ``SCORE_STEPS``.
+    - A unit gives every cell its share of rows there, rounded down to steps. These numbers are at least 0,
+      and their sum is at most ``SCORE_STEPS``. So replacing a unit moves the table by at most
+      2 ``SCORE_STEPS`` in L1.
 
-    Exact discrete Laplace noise of that sensitivity over epsilon, on the sum or on every cell, makes either
-    epsilon-DP, whatever a unit's number of rows. The score of a row is the scorer's for a table of this row
-    only, or is known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move it.
+    Exact discrete Laplace noise with the scale of this sensitivity over epsilon, on the sum or on every cell,
+    makes either epsilon-DP for any number of rows of a unit. The score of a row comes from a table of this
+    row only, or is known to have the same bits (:doc:`/proofs/rows`). So other rows do not move it.
     """
 
     X: Any
@@ -120,9 +121,9 @@ class ScoringRows:
         return Fraction(int(total[0]), SCORE_STEPS * self.n_units)
 
     def noisy_counts(self, cells: IndexArray, n_cells: int, entropy: Any) -> tuple[FloatArray, float]:
-        """Return how many units are in every cell, and the standard deviation of the noise of each.
+        """Return the noisy number of units in every cell, and the standard deviation of the noise of each.
 
-        The counts are moved by one amount so that they sum to the public number of units.
+        All counts are moved by the same amount, so that they sum to the public number of units.
         """
         if self.epsilon is None:
             raise ValueError("counts of public rows have no noise")
@@ -132,7 +133,7 @@ class ScoringRows:
         return counts, float(np.sqrt(mechanism.variance)) / SCORE_STEPS
 
     def masses(self, cells: IndexArray, n_cells: int) -> IntArray:
-        """Return the exact mass of every cell; a unit has ``SCORE_STEPS`` at most in all."""
+        """Return the exact mass of every cell; a unit has at most ``SCORE_STEPS`` in all cells together."""
         units = np.arange(self.n_units) if self.groups is None else self.groups
         places, rows = np.unique(units * n_cells + cells, return_counts=True)
         masses = SCORE_STEPS * rows // np.bincount(units, minlength=self.n_units)[places // n_cells]
@@ -141,7 +142,7 @@ class ScoringRows:
 
 
 class ClassScorer(ABC):
-    """A score of classifiers that takes more than a given score per row."""
+    """A score of classifiers that is no mean of scores of rows."""
 
     @abstractmethod
     def exact(self, estimator: Any, X: Any, y: Any) -> float:
@@ -153,7 +154,7 @@ class ClassScorer(ABC):
 
 
 def check_score_epsilon(epsilon: Fraction) -> None:
-    """Refuse a privacy loss of which no score could be released."""
+    """Refuse an epsilon that is unusable for scores."""
     try:
         DiscreteLaplaceMechanism(epsilon, 2 * SCORE_STEPS)
     except ValueError as error:
@@ -164,14 +165,14 @@ def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any, *, public: boo
     """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
 
     In strict mode a row on which the scorer fails counts as 0, too. A scorer that returns a single number is
-    none, whatever the rows.
+    refused.
 
     Notes
     -----
-    **Privacy.** The score of a private row is what the scorer makes of a table that holds this row only.
-    Rows are scored together where that gives the same bits: by a score of ours, where `takes_rows_together`.
+    **Privacy.** The score of a private row is computed from a table that holds this row only. Rows are scored
+    together if this gives the same bits: with a score of this package, and if `takes_rows_together`.
     """
-    # In threads the trees of a forest would be added in any order.
+    # In threads, the trees of a forest could be added in any order.
     with parallel_config(backend="sequential"):
         return _row_scores(scorer, estimator, X, y, public)
 
@@ -209,7 +210,7 @@ def _steps_of(scores: NDArray[Any], n_rows: int) -> IntArray:
 
 
 def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -> BoolArray:
-    """Choose the units that models are scored on: a public number of them, at random.
+    """Choose the units for the scores of models: a public number of them, at random.
 
     Returns
     -------
@@ -217,7 +218,7 @@ def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -
     """
     n_held = max(1, round(check_int(n_units, "n_units", least=1) * share))
     if n_held >= n_units:
-        raise ValueError(f"n_samples={n_units} private units cannot be parted into training and hold-out.")
+        raise ValueError(f"n_samples={n_units} private units cannot be split into training and hold-out.")
     keys = np.frombuffer(random_bytes(8 * n_units), dtype=np.uint64)
     held = np.zeros(n_units, dtype=bool)
     held[np.argsort(keys)[:n_held]] = True
@@ -228,13 +229,13 @@ def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -
 
 
 class LogLoss(ClassScorer):
-    """The log loss with its sign changed, in nats, as scikit-learn's "neg_log_loss".
+    """The negative log loss, in nats, as scikit-learn's "neg_log_loss".
 
-    A private row's loss is cut off at `log_loss_bound`. The released mean is that of 1 - loss / bound.
+    The loss of a private row is cut off at `log_loss_bound`. The released mean is that of 1 - loss / bound.
     """
 
     def exact(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return scikit-learn's value, of probabilities in double precision."""
+        """Return scikit-learn's value, for probabilities in double precision."""
         table = np.clip(_probabilities(estimator, X), 0.0, 1.0)
         return -float(log_loss(_codes(estimator, y), table, labels=np.arange(table.shape[1])))
 
@@ -246,7 +247,7 @@ class LogLoss(ClassScorer):
 
 @dataclass(frozen=True)
 class _BoundedLoss:
-    """Score of every row: 1 - loss / bound, and 0 where the loss is above the bound."""
+    """Score of every row: 1 - loss / bound, and 0 if the loss is above the bound."""
 
     bound: float
 
@@ -263,21 +264,21 @@ def log_loss_bound(n_units: int, epsilon: Fraction, n_classes: int) -> float:
 
     Notes
     -----
-    Losses above L are losses of probabilities below exp(-L). Where such probabilities p are right, cutting
-    off takes p (log(1 / p) - L) from a class's part of the mean loss, exp(-L) / e at most, and nothing from
-    at least one of the K classes. The noise has a standard deviation of 2^(1/2) L / (epsilon n). The two are
-    equal at L exp(L) = (K - 1) epsilon n / (e 2^(1/2)), which Lambert's W solves. The loss of a model that
-    knows nothing, log(K), stays well within: L is at least log(2 K).
+    Losses above L belong to probabilities below exp(-L). If such a probability p is right, cutting off takes
+    p (log(1 / p) - L) from the class's part of the mean loss. This is at most exp(-L) / e, and it is 0 for at
+    least one of the K classes. The noise has a standard deviation of 2^(1/2) L / (epsilon n). Bias and noise
+    are equal at L exp(L) = (K - 1) epsilon n / (e 2^(1/2)), which Lambert's W solves. L is at least log(2 K),
+    so that the loss of a constant model, log(K), is well within.
     """
     odds = (n_classes - 1) * float(epsilon) * n_units / (np.e * np.sqrt(2))
     return float(max(lambertw(odds).real, np.log(2 * n_classes)))
 
 
 class BalancedAccuracy(ClassScorer):
-    """The mean of the classes' recalls; of private rows from a noisy table of classes by right and wrong."""
+    """The mean recall of the classes; for private rows, from a noisy table of classes by right and wrong."""
 
     def exact(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return scikit-learn's value: a class without rows does not count."""
+        """Return scikit-learn's value. A class without rows does not count."""
         return float(balanced_accuracy_score(_codes(estimator, y), _predicted_codes(estimator, X)))
 
     def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
@@ -293,12 +294,12 @@ def balanced_accuracy(counts: FloatArray, std: float) -> float:
 
     Notes
     -----
-    With r a class's recall, N its rows and s the standard deviation of the noise of a count, the ratio of
-    noisy counts has a variance of s^2 (r^2 + (1 - r)^2) / N^2 about, and the mean of K of them that of their
-    sum over K^2. Where N is no larger than the noise, such a ratio would be anything. So the recall is drawn
-    towards the accuracy of all rows, a: the numerator right - a N has the mean (r - a) N and the variance v =
-    s^2 (a^2 + (1 - a)^2), and recalls are taken to spread around a as uniform ones do (variance 1/12). Bias:
-    (a - r) v / (v + N^2 / 12).
+    Let r be the recall of a class, N its rows and s the standard deviation of the noise of a count. The ratio
+    of noisy counts has a variance of about s^2 (r^2 + (1 - r)^2) / N^2. The mean of K ratios has the sum of
+    their variances over K^2. If N is no larger than the noise, such a ratio is useless. So the recall is
+    shrunk towards the accuracy of all rows, a. The numerator right - a N has the mean (r - a) N and the
+    variance v = s^2 (a^2 + (1 - a)^2). Recalls are assumed to spread around a as uniform ones do (variance
+    1/12). The bias is (a - r) v / (v + N^2 / 12).
     """
     right, sizes = counts[:, 1], counts.sum(axis=1)
     whole = float(np.clip(right.sum() / sizes.sum(), 0.0, 1.0))
@@ -308,9 +309,10 @@ def balanced_accuracy(counts: FloatArray, std: float) -> float:
 
 
 class AreaUnderCurve(ClassScorer):
-    """The AUC of two classes; of private rows from a noisy table of classes by intervals of the probability.
+    """The AUC of two classes; for private rows, from a noisy table of classes by intervals of probability.
 
-    The intervals are those of `private_evaluate`: as many as the public number of units and the noise tell.
+    The intervals are those of `private_evaluate`. Their number depends on the public number of units and on
+    the noise.
     """
 
     def exact(self, estimator: Any, X: Any, y: Any) -> float:
@@ -333,14 +335,14 @@ def area_under_curve(negatives: FloatArray, positives: FloatArray, std: float) -
 
     Notes
     -----
-    With p and q the counts of positives and negatives and A = 1 above, -1 below and 0 on the diagonal, the
-    AUC of scores put into the intervals, ties counted by half, is 1/2 + p'A q / (2 P Q), P and Q being the
-    sums. Noises of p and q have a constant covariance, since counts are moved to a known sum, and the entries
-    of A sum to 0: so the numerator is unbiased. Its variance is s^2 (|A q|^2 + |A'p|^2) + s^4 |A|^2, of which
-    noisy counts show too much by 2 s^4 |A|^2. As 2 AUC - 1 lies between -1 and 1, and is taken as uniform
-    there (variance 1/3), the ratio is drawn towards 0 where the numerator's noise v is no smaller than P Q.
-    Bias: of 2 AUC - 1, the share v / (v + (P Q)^2 / 3); pairs of rows in one interval count as ties, and so
-    draw towards 1/2, too.
+    Let p and q be the counts of positives and negatives, P and Q their sums, and A = 1 above, -1 below and 0
+    on the diagonal. The AUC of scores put into the intervals, with ties counted by half, is
+    1/2 + p'A q / (2 P Q). Noises of p and q have a constant covariance, since counts are moved to a known
+    sum, and the entries of A sum to 0. So the numerator is unbiased. Its variance is
+    s^2 (|A q|^2 + |A'p|^2) + s^4 |A|^2. Noisy counts overstate it by 2 s^4 |A|^2. 2 AUC - 1 is between -1 and
+    1, and is assumed to be uniform there (variance 1/3). So the ratio is shrunk towards 0 if the noise v of
+    the numerator is no smaller than P Q. The bias is the share v / (v + (P Q)^2 / 3) of 2 AUC - 1. Pairs of
+    rows in one interval count as ties, which also moves the AUC towards 1/2.
     """
     order = np.sign(np.subtract.outer(np.arange(len(positives)), np.arange(len(negatives))))
     above, below = order @ negatives, order.T @ positives
@@ -351,13 +353,13 @@ def area_under_curve(negatives: FloatArray, positives: FloatArray, std: float) -
 
 
 def _drawn_to_zero(numerator: Any, denominator: Any, variance: float, spread: float) -> Any:
-    """Return the ratio, drawn towards 0 as the best linear estimate of a quantity of variance `spread` is."""
+    """Return the ratio shrunk towards 0: the best linear estimate of a quantity of variance `spread`."""
     size = np.maximum(denominator, 0.0)
     return numerator * size / (size**2 + variance / spread)
 
 
 def _codes(estimator: Any, y: Any) -> IndexArray:
-    """Return the number of every row's class; a label that is none counts as the first, as in fits."""
+    """Return the place of every row's class; an unknown label counts as the first class, as in fits."""
     return codes_of(y, _classes(estimator), 0, num_samples(y), "y")
 
 
@@ -366,7 +368,7 @@ def _classes(estimator: Any) -> list[Any]:
 
 
 def _predicted_codes(estimator: Any, X: Any) -> IndexArray:
-    """Return the numbers of predicted labels; one that is no class, or that fails, is never right."""
+    """Return the places of predicted labels; an unknown label, or a failed prediction, is never right."""
 
     def check(found: Any, n_rows: int) -> IndexArray:
         return codes_of(found, _classes(estimator), -1, n_rows, "what predict returns")
@@ -375,7 +377,7 @@ def _predicted_codes(estimator: Any, X: Any) -> IndexArray:
 
 
 def _probabilities(estimator: Any, X: Any) -> FloatArray:
-    """Return the classes' probabilities, equal ones where a row fails in strict mode."""
+    """Return the probabilities of the classes. In strict mode, a row that fails has equal ones."""
     return outputs.probabilities(estimator, X, len(estimator.classes_), get_config()["strict"])
 
 
@@ -386,11 +388,11 @@ def _of_second_class(estimator: Any, X: Any) -> FloatArray:
     return table[:, 1]
 
 
-# What ``scoring`` stands for.
+# Scores by name.
 
 
 def accuracy(estimator: Any, X: Any, y: Any) -> BoolArray:
-    """Score 1 where the predicted label is right."""
+    """Score 1 if the predicted label is right, else 0."""
     classes = estimator.classes_
     predicted = codes_of(estimator.predict(X), classes, 0, num_samples(X), "what predict returns")
     return predicted == codes_of(y, classes, -1, num_samples(X), "y")
@@ -410,14 +412,14 @@ class ErrorScore:
         return score
 
 
-#: Scores of classifiers that need more than a score per row, by name.
+#: Scores of classifiers that are no means of scores of rows, by name.
 CLASS_SCORERS: dict[str, ClassScorer] = {
     "balanced_accuracy": BalancedAccuracy(),
     "roc_auc": AreaUnderCurve(),
     "neg_log_loss": LogLoss(),
 }
 _POWERS = {"absolute_error": 1, "squared_error": 2}
-#: Names that ``scoring`` takes.
+#: Names for ``scoring``.
 Scoring = Literal[
     "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss", "absolute_error", "squared_error"
 ]
@@ -433,27 +435,27 @@ def resolve_scorer(
     class_labels: Any = None,
     public_labels: Any = None,
 ) -> RowScorer | ClassScorer:
-    """Return what scores models.
+    """Return the scorer of models.
 
     Parameters
     ----------
     scoring : str, callable or None
     estimator : estimator
-        What is tuned; tells classifiers from regressors.
+        The tuned estimator, a classifier or a regressor.
     candidates : list of estimators
-        The last step of every candidate; errors are in units of the width of their ``bounds_y``.
+        The last step of every candidate. Errors are in units of the width of their ``bounds_y``.
     y : array-like
-        Read for its width only where a candidate reads its bounds too, and says so.
+        Its width is read only if a candidate reads its bounds, too, and has announced it.
     announced : bool, default=False
-        Whether every candidate has said that it reads something from rows.
+        Whether every candidate has announced that it reads something from rows.
     class_labels : array-like or None, default=None
-        Labels that tell the classes to candidates that declare none: of public rows, or read and announced.
+        Labels for the classes of candidates that declare none: of public rows, or read and announced.
     public_labels : array-like or None, default=None
-        Labels of the rows that are scored, if those are public.
+        Labels of the rows for scores, if these are public.
     """
     if isinstance(scoring, BaseScorer):
         raise ScoreShapeError(
-            f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all; pass one of the names "
+            f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all rows. Pass one of the names "
             f"{', '.join(get_args(Scoring))} instead."
         )
     if public_labels is not None and is_classifier(estimator):
@@ -475,7 +477,7 @@ def resolve_scorer(
 
 
 def _check_classifiers(name: str, estimator: Any, candidates: Sequence[Any], labels: Any) -> list[Any]:
-    """Refuse candidates that a score of classifiers cannot be computed for; return the classes if known."""
+    """Refuse candidates without this score of classifiers; return the classes if they are known."""
     if not is_classifier(estimator):
         raise ValueError(f"scoring={name!r} is for classifiers; {type(estimator).__name__} is none.")
     for one in candidates:
@@ -509,11 +511,11 @@ def _check_both(labels: Any, classes: list[Any]) -> None:
 
 @public_errors()
 def _check_callable(scoring: Any) -> None:
-    """Refuse what would fail whatever the rows: another number of arguments, or no copies."""
+    """Refuse a scorer that fails for any rows: a wrong number of arguments, or no copies."""
     try:
         copy.deepcopy(scoring)
     except Exception as error:
-        raise TypeError("scoring cannot be copied, which every run does: pass a function.") from error
+        raise TypeError("scoring cannot be copied, as every run requires: pass a function.") from error
     try:
         signature = inspect.signature(scoring)
     except ValueError:  # of some builtins

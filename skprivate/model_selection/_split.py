@@ -18,8 +18,8 @@ from ..utils._private_fit import warn_user
 from ..utils._public_module import public_module
 
 ROWS_NOT_GROUPS = (
-    "The splitter keeps groups together, but without metadata routing no groups reach the estimators: what "
-    "they protect is a row, not a group. Turn on sklearn.set_config(enable_metadata_routing=True)."
+    "The splitter keeps groups together, but without metadata routing no groups reach the estimators: they "
+    "protect a row, not a group. Turn on sklearn.set_config(enable_metadata_routing=True)."
 )
 
 
@@ -28,12 +28,12 @@ class PublicPrivateSplit(BaseCrossValidator):
     """Split the private rows; every public row stays in every training set.
 
     Folds that mix public and private rows score two populations at once. Here each test set holds private
-    rows only, which is the population a private model is for.
+    rows only, the population of a private model.
 
     Parameters
     ----------
     cv : int or cross-validation splitter, default=5
-        How the private rows are split. An int means a stratified k-fold when y holds classes.
+        The splitter of the private rows. An int is a number of folds, stratified if y holds classes.
 
     See Also
     --------
@@ -42,8 +42,8 @@ class PublicPrivateSplit(BaseCrossValidator):
     Notes
     -----
     ``is_public`` reaches ``split`` by scikit-learn's metadata routing, which must be on
-    (``sklearn.set_config(enable_metadata_routing=True)``); this splitter asks for it by default. Without a
-    mask every row counts as private, and a warning says so.
+    (``sklearn.set_config(enable_metadata_routing=True)``). This splitter requests it by default. Without a
+    mask every row counts as private, with a warning.
 
     **Privacy.** Scores of a plain search are exact functions of the private test rows: neither a ledger nor
     ``privacy_spent_`` covers them.
@@ -76,7 +76,7 @@ class PublicPrivateSplit(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,), default=None
-            Handed to the inner splitter for the private rows, if it splits by groups.
+            Groups of the rows, for an inner splitter that splits by groups.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks public rows. None: every row is private, with a warning.
 
@@ -92,13 +92,13 @@ class PublicPrivateSplit(BaseCrossValidator):
                 UserWarning,
             )
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
-        # Without routing a search cannot pass a mask: whoever passes one splits by hand.
+        # Without routing a search cannot pass a mask, so a mask means a split by hand.
         by_hand = is_public is not None or sklearn.get_config()["enable_metadata_routing"]
         if groups is not None and splits_by_group(inner) and not by_hand:
             warn_user(ROWS_NOT_GROUPS, DisclosureWarning)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
         with warnings.catch_warnings():
-            # It tells the exact size of the smallest class among the private rows.
+            # It reveals the exact size of the smallest class among the private rows.
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
             splits = list(inner.split(*arguments))
         for train, test in splits:
@@ -110,7 +110,7 @@ class PublicPrivateSplit(BaseCrossValidator):
         Parameters
         ----------
         X, y, groups, is_public
-            As in `split`; only needed where the inner splitter needs them.
+            As in `split`. They are needed only if the inner splitter needs them.
 
         Returns
         -------
@@ -128,14 +128,14 @@ class PublicPrivateSplit(BaseCrossValidator):
         X, y, groups = indexable(X, y, groups)
         sized = [part for part in (X, y, groups) if part is not None]
         if not sized:
-            raise ValueError("X must not be None: its rows are to be split.")
+            raise ValueError("X must not be None: its rows are split.")
         mask = check_row_mask(is_public, num_samples(sized[0]))
         if mask.all():
             raise ValueError("is_public marks every row: there is no private row to test.")
         y, groups = (None if part is None else np.asarray(part)[~mask] for part in (y, groups))
         inner = check_cv(self.cv, y, classifier=y is not None)
-        # scikit-learn's others warn when they are given some.
+        # Other splitters of scikit-learn warn about groups.
         uses_groups = splits_by_group(inner) or not hasattr(inner, "get_metadata_routing")
-        # Splitters look at y and groups only; the rows themselves need not be copied.
+        # Splitters use y and groups only, so the rows need not be copied.
         stand_in = np.zeros((np.count_nonzero(~mask), 1))
         return inner, mask, (stand_in, y, groups if uses_groups else None)

@@ -31,17 +31,17 @@ ACCEPTED = "None, a non-negative int, a numpy.random.Generator or a numpy.random
 class Entropy:
     """A source of random bytes for the exact samplers, made by `check_entropy`.
 
-    It lives for one fit: it refuses to be pickled or copied, so that it cannot stay on a fitted object and
-    neither a seed nor a position in a stream can leave with it.
+    It is used for one fit. It cannot be pickled or copied, so that neither a seed nor a position in a stream
+    stays on a fitted object.
 
     Attributes
     ----------
     source : {"os-entropy", "seeded"}
-        Where the bytes come from.
+        Source of the bytes.
     random_bytes : callable
-        ``random_bytes(n)`` returns `n` fresh bytes. The caller owns the only reference and may overwrite it.
+        ``random_bytes(n)`` returns `n` new bytes. The caller owns the only reference and may overwrite it.
     private : bool
-        True for "os-entropy". Noise from a seeded generator hides nothing from those who know the seed.
+        True for "os-entropy". Noise from a seeded generator does not protect against a person with the seed.
     """
 
     source: str
@@ -49,7 +49,7 @@ class Entropy:
 
     @property
     def private(self) -> bool:
-        """Whether nobody can reproduce the bytes."""
+        """Whether the bytes cannot be reproduced."""
         return self.source == "os-entropy"
 
     def __reduce__(self) -> NoReturn:
@@ -62,22 +62,22 @@ def check_entropy(random_state: Any = None) -> Entropy:
     Parameters
     ----------
     random_state : None, int, numpy Generator, numpy RandomState or Entropy, default=None
-        None draws from the operating system at each request and keeps nothing, so that a forked process
-        repeats nothing and ``np.random.seed`` has no effect. A non-negative int starts a new generator,
-        which goes on between the calls that share the returned object. A Generator or a RandomState is used
-        as it is: its state advances. An Entropy is returned unchanged.
+        None draws from the operating system at each request and stores nothing. So a forked process repeats
+        nothing, and ``np.random.seed`` has no effect. A non-negative int starts a new generator, which
+        continues over all calls with the returned object. A Generator or a RandomState is used directly: its
+        state advances. An Entropy is returned unchanged.
 
     Returns
     -------
     entropy : Entropy
-        With ``private``, ``source`` and ``random_bytes``.
+        The source, with ``private``, ``source`` and ``random_bytes``.
 
     Raises
     ------
     TypeError
-        If `random_state` is of another type; a bool is refused too.
+        `random_state` has another type; a bool is refused too.
     ValueError
-        If an int is negative.
+        The int is negative.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def check_entropy(random_state: Any = None) -> Entropy:
 
 # Conversion of zero-concentrated differential privacy (rho) to (epsilon, delta), with a proven error.
 
-# For the error that `zcdp_to_epsilon` proves.
+# Digits for the error that `zcdp_to_epsilon` proves.
 DECIMALS = Context(prec=120, Emin=-(10**9), Emax=10**9)
 STEP = 2**64  # an epsilon is rounded up to a multiple of 1 / STEP
 GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2, the ratio of a golden section
@@ -126,21 +126,21 @@ def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:
     Returns
     -------
     epsilon : Fraction
-        A proven upper bound, within 1e-9 or so of the best that zCDP implies by this route.
+        A proven upper bound, within about 1e-9 of the smallest epsilon that this formula gives.
 
     Raises
     ------
     ValueError
-        If rho is not positive and finite or delta is outside (0, 1).
+        rho is not positive and finite, or delta is outside (0, 1).
 
     Notes
     -----
     For every alpha > 1, rho-zCDP implies the epsilon
     alpha rho + log(1 - 1 / alpha) + (log(1 / delta) - log(alpha)) / (alpha - 1)
-    (Canonne, Kamath and Steinke, 2020). As every alpha is valid, a rough numerical minimum costs accuracy,
-    never soundness. The chosen alpha - 1 is a decimal of 7 digits between 1e-27 and 1e27; there the formula,
-    evaluated with 120 decimals, errs by less than 1e-60 of its largest term, which is at most epsilon + 62.
-    1e-40 (1 + epsilon) is added, and the sum rounded up to a multiple of 2^-64.
+    (Canonne, Kamath and Steinke, 2020). Every alpha is valid, so that a rough numerical minimum costs only
+    accuracy, never soundness. The chosen alpha - 1 is a decimal of 7 digits between 1e-27 and 1e27. There the
+    formula is evaluated with 120 decimals. Its error is below 1e-60 of its largest term, which is at most
+    epsilon + 62. 1e-40 (1 + epsilon) is added, and the sum is rounded up to a multiple of 2^-64.
 
     Proof: :doc:`/proofs/discrete_noise`.
 
@@ -159,7 +159,7 @@ def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:
 
 
 def _epsilon_at(rho: Fraction, delta: Fraction, gap: Decimal) -> Decimal:
-    """The formula of `zcdp_to_epsilon` at alpha = 1 + gap."""
+    """Return the formula of `zcdp_to_epsilon` at alpha = 1 + gap."""
     order = DECIMALS.add(1, gap)
     # Operators would round to the digits of the caller's own decimal context.
     log_ratio = DECIMALS.minus(DECIMALS.add(_ln(_decimal(delta)), _ln(order)))
@@ -169,8 +169,8 @@ def _epsilon_at(rho: Fraction, delta: Fraction, gap: Decimal) -> Decimal:
 
 
 def _best_gap(rho: Fraction, delta: Fraction) -> float:
-    """Roughly the alpha - 1 of the smallest epsilon, by golden section in its logarithm."""
-    # The cap keeps the floats below in range; only the choice of alpha depends on them.
+    """Return roughly the alpha - 1 of the smallest epsilon, by golden section in its logarithm."""
+    # The cap keeps the floats in range; only the choice of alpha depends on it.
     log_rho, log_ratio = min(_log(rho), 600.0), -_log(delta)
 
     def epsilon_at(x: float) -> float:
@@ -204,12 +204,12 @@ def _log(x: Fraction) -> float:
 
 # Checks of the integers to be released and of the scale of their noise.
 
-MAX_VALUE = 2**62  # plus noise, which is below 2^62, it fits int64
-MAX_SCALE = 2**52  # of the samplers: numerator and denominator
+MAX_VALUE = 2**62  # its sum with noise, which is below 2^62, fits int64
+MAX_SCALE = 2**52  # largest numerator and denominator for the samplers
 
 
 def check_integers(values: ArrayLike) -> IntArray:
-    """Return the values as int64 or refuse them; no message shows one."""
+    """Return the values as int64 or refuse them; no message shows a value."""
     array = np.asarray(values)
     too_large = "values must be at most 2^62 in magnitude"
     if array.dtype.kind == "O" and all(isinstance(value, int) for value in array.flat):
@@ -225,7 +225,7 @@ def check_integers(values: ArrayLike) -> IntArray:
 
 
 def check_scale(scale: int | Fraction, name: str) -> int | Fraction:
-    """Return a scale that the samplers take, as an int where it is one."""
+    """Return a scale that the samplers accept, as an int if it is a whole number."""
     if isinstance(scale, bool) or not isinstance(scale, Integral | Fraction):
         raise TypeError(f"{name} must be an int or a Fraction")
     # int(): a NumPy integer inside a Fraction would overflow.
@@ -237,8 +237,8 @@ def check_scale(scale: int | Fraction, name: str) -> int | Fraction:
 
 # Mechanisms that release integers with discrete Laplace or Gaussian noise, and sums of Laplace noise.
 
-MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with probability below 2^-300
-MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
+MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum exceeds 2^62 with probability below 2^-300
+MAX_TERMS = 2**40  # up to it the stated distance of `laplace_sum` holds
 
 
 class _IntegerMechanism(ABC):
@@ -257,14 +257,14 @@ class _IntegerMechanism(ABC):
         Returns
         -------
         released : int64 ndarray
-            Of the shape of `values` (an int gives a 0-d array).
+            Noisy integers in the shape of `values` (an int gives a 0-d array).
 
         Raises
         ------
         TypeError
-            If the values are not integers.
+            The values are not integers.
         OverflowError
-            If a value exceeds 2^62 in magnitude.
+            A value exceeds 2^62 in magnitude.
         """
         integers = check_integers(values)
         noise = np.empty(integers.size, dtype=np.int64)
@@ -287,19 +287,19 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
     Parameters
     ----------
     epsilon : float or Fraction
-        Privacy asked for; finite and positive.
+        Requested privacy loss; finite and positive.
     sensitivity : int, default=1
         Positive L1 sensitivity on the integer grid: the largest ``sum(abs(f(D) - f(D')))`` over neighbours
-        D, D' of the integer vector f to be released.
+        D, D', where f is the integer vector to be released.
 
     Attributes
     ----------
     epsilon : Fraction
-        Privacy spent, ``sensitivity / scale``: never above `epsilon_requested`.
+        Spent privacy loss, ``sensitivity / scale``: never above `epsilon_requested`.
     epsilon_requested : Fraction
         The parameter, exactly.
     scale : int or Fraction
-        Scale t of the noise, P(x) proportional to exp(-abs(x) / t); ``ceil(sensitivity / epsilon)``.
+        Scale t of the noise, with P(x) proportional to exp(-abs(x) / t); ``ceil(sensitivity / epsilon)``.
     sensitivity : int
         The parameter.
     variance : float
@@ -308,20 +308,20 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
     Raises
     ------
     ValueError
-        If epsilon is not finite and positive, or so small that the scale passes 2^52.
+        epsilon is not finite and positive, or is so small that the scale exceeds 2^52.
 
     See Also
     --------
     DiscreteGaussianMechanism : Less noise on long vectors, for a weaker guarantee.
-    laplace_sum : The sum of many noises in one draw.
+    laplace_sum : Draws the sum of many noises at once.
 
     Notes
     -----
     **Privacy**: for neighbours with outputs f and f', every integer vector y has
     P(y | D) / P(y | D') = exp(sum(abs(y - f') - abs(y - f)) / t) <= exp(sum(abs(f - f')) / t)
     <= exp(sensitivity / t), and sensitivity / t <= epsilon since t is rounded up. The samples are exact
-    integers: no low bit of a float tells f from f'. Released are the noisy integers and nothing else;
-    whole vectors are always drawn. The sampler does not run in constant time: who can time a call learns
+    integers: no low bits of floats distinguish f from f'. Only the noisy integers are released, and whole
+    vectors are always drawn. The sampler does not run in constant time: a person who can time a call learns
     something about the noise. Noise from a seed is no protection.
 
     Proof: :doc:`/proofs/discrete_noise`.
@@ -345,7 +345,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
         self.sensitivity = check_int(sensitivity, "sensitivity", least=1)
         self.scale: int | Fraction = ceil(self.sensitivity / self.epsilon_requested)
         if self.scale > MAX_SCALE:
-            raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52")
+            raise ValueError("epsilon is too small for the sensitivity: the noise scale exceeds 2^52")
         self.epsilon = Fraction(self.sensitivity) / self.scale
 
     @classmethod
@@ -401,9 +401,9 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
     Parameters
     ----------
     rho : float, Fraction or None, default=None
-        Privacy asked for as zCDP. Give either `rho` or both `epsilon` and `delta`.
+        Requested zCDP parameter, positive. Pass either `rho` or both `epsilon` and `delta`.
     epsilon : float, Fraction or None, default=None
-        Privacy asked for as (epsilon, delta).
+        Requested epsilon at `delta`, positive.
     delta : float, Fraction or None, default=None
         In (0, 1).
     squared_sensitivity : int, default=1
@@ -414,9 +414,9 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
     sigma : int or Fraction
         P(x) is proportional to exp(-x^2 / (2 sigma^2)); the smallest integer that meets the request.
     rho : Fraction
-        Privacy spent, ``squared_sensitivity / (2 sigma^2)``.
+        Spent zCDP parameter, ``squared_sensitivity / (2 sigma^2)``.
     epsilon, delta : Fraction or None
-        The (epsilon, delta) spent, never above the request; None if `rho` was given.
+        Spent epsilon and delta, never above the request; None if `rho` was given.
     squared_sensitivity : int
         The parameter.
     variance : float
@@ -425,7 +425,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
     Raises
     ------
     ValueError
-        If the request is not positive, delta is outside (0, 1), or sigma would pass 2^52.
+        The request is not positive, delta is outside (0, 1), or sigma would exceed 2^52.
 
     See Also
     --------
@@ -434,11 +434,11 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
 
     Notes
     -----
-    **Privacy**: discrete Gaussians whose centres are integers at squared distance d have Renyi divergence at
-    most alpha d / (2 sigma^2) of every order alpha, the value for the continuous ones (Canonne, Kamath and
-    Steinke), and divergences of independent entries add: rho = squared_sensitivity /
-    (2 sigma^2). Released are the noisy integers and nothing else; whole vectors are always drawn. The
-    sampler is exact but does not run in constant time. Noise from a seed is no protection.
+    **Privacy**: take discrete Gaussians whose centres are integers at squared distance d. Their Rényi
+    divergence of every order alpha is at most alpha d / (2 sigma^2), the value for continuous Gaussians
+    (Canonne, Kamath and Steinke). Divergences of independent entries add up: rho = squared_sensitivity /
+    (2 sigma^2). Only the noisy integers are released, and whole vectors are always drawn. The sampler is
+    exact but does not run in constant time. Noise from a seed is no protection.
 
     Proof: :doc:`/proofs/discrete_noise`.
 
@@ -476,7 +476,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
             )
             self.epsilon = zcdp_to_epsilon(self._rho_of(self.sigma), self.delta)
         else:
-            raise ValueError("give either rho, or both epsilon and delta")
+            raise ValueError("pass either rho, or both epsilon and delta")
         self.rho = self._rho_of(self.sigma)
 
     @classmethod
@@ -531,7 +531,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         least_square = ceil(self.squared_sensitivity / (2 * rho))
         sigma = isqrt(least_square - 1) + 1
         if sigma > MAX_SCALE:
-            raise ValueError("rho is too small for the sensitivity: sigma passes 2^52")
+            raise ValueError("rho is too small for the sensitivity: sigma exceeds 2^52")
         return sigma
 
     def _expected_words(self, size: int) -> int:
@@ -542,14 +542,14 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         fill_discrete_gaussian(noise, self.sigma.numerator, self.sigma.denominator, stream)
 
 
-# A pure function of public numbers, which every fit of a grid search asks for: it takes 50 bisections.
+# Cached: a function of public numbers that every fit of a grid search calls, with 50 bisections.
 @functools.lru_cache(maxsize=256)
 def _sigma_for_epsilon(squared_sensitivity: int, epsilon: Fraction, delta: Fraction) -> int:
     def suffices(sigma: int) -> bool:
         return zcdp_to_epsilon(squared_sensitivity / (2 * Fraction(sigma) ** 2), delta) <= epsilon
 
     if not suffices(MAX_SCALE):
-        raise ValueError("epsilon is too small for the sensitivity: sigma passes 2^52")
+        raise ValueError("epsilon is too small for the sensitivity: sigma exceeds 2^52")
     too_small, enough = 0, MAX_SCALE
     while enough - too_small > 1:
         middle = (too_small + enough) // 2
@@ -583,7 +583,7 @@ def laplace_sum(
     n : int
         Number of terms, from 0 to 2^40; ``n * scale`` at most 2^54.
     scale : int or Fraction
-        Scale of each term, P(x) proportional to exp(-abs(x) / scale).
+        Scale of each term, with P(x) proportional to exp(-abs(x) / scale).
     size : int, tuple of int or None, default=None
         Shape of the array of independent sums.
     random_state : None, int, numpy Generator, numpy RandomState or Entropy, default=None
@@ -600,17 +600,17 @@ def laplace_sum(
 
     Notes
     -----
-    A discrete Laplace number is the difference of two geometric ones with ratio r = exp(-1 / scale). The
-    binary digits of a geometric number are independent, digit i is 1 with probability
-    p_i = 1 / (1 + exp(2^i / scale)), so a sum of n geometrics is the sum of 2^i Binomial(n, p_i).
+    A discrete Laplace number is the difference of two geometric numbers with ratio r = exp(-1 / scale). The
+    binary digits of a geometric number are independent. Digit i is 1 with probability
+    p_i = 1 / (1 + exp(2^i / scale)). So a sum of n geometric numbers is the sum of 2^i Binomial(n, p_i).
 
-    The p_i are rounded to 256 binary digits, and digits with n p_i < 2^-204 are left out: since each digit of
-    each term errs by at most 2^-255, and there are at most 62 of them, the distribution of a sum is within
-    2 (2^40 * 62 * 2^-255 + 2 * 2^-204) < 2^-201 of the exact one in total variation.
+    The p_i are rounded to 256 binary digits, and digits with n p_i < 2^-204 are left out. Each digit of each
+    term has an error of at most 2^-255, and there are at most 62 digits. So the distribution of a sum is
+    within 2 (2^40 * 62 * 2^-255 + 2 * 2^-204) < 2^-201 of the exact one in total variation.
 
-    **Privacy**: n clients who each add their own noise trust nobody; whoever draws the sum sees the rows.
-    The result is distributed as the clients' total, so it simulates local privacy and does not provide it.
-    Not constant time.
+    **Privacy**: n clients who each add their own noise need not trust anybody, but the process that draws the
+    sum sees the rows. The result has the distribution of the clients' total. So it simulates local privacy
+    and does not provide it. The sampler does not run in constant time.
 
     Proof: :doc:`/proofs/discrete_noise`.
 
@@ -634,12 +634,12 @@ def laplace_sum(
 
 
 def _laplace_words(scale: int | Fraction, size: int) -> int:
-    """About how many words `size` draws take, from the probabilities of `draw_laplace`.
+    """Return about how many words `size` draws take, from the probabilities of `draw_laplace`.
 
-    A try takes 25 bits for the sign, the first digits of a trial and of J; 16 for each further 64 of J, with
-    probability exp(-4); and blocks of as many bits as the numerator t has until one, w, is below t. It is
-    kept with the mean of exp(-w / (16 t)), but half of the zeros are not. What else is read where first
-    digits tie is less than a third of a bit.
+    A try takes 25 bits for the sign and the first digits of a trial and of J. It takes 16 bits for each
+    further 64 of J, with probability exp(-4). It takes blocks with as many bits as the numerator t, until one
+    block, w, is below t. It is kept with the mean probability of exp(-w / (16 t)), except for half of the
+    zeros. If first digits tie, it takes less than a third of a bit more.
     """
     t, bits = scale.numerator, int(scale.numerator - 1).bit_length()
     of_a_try = 25 + 16 * exp(-4) / (1 - exp(-4)) + 1 / 3 + bits * 2**bits / t
@@ -647,7 +647,7 @@ def _laplace_words(scale: int | Fraction, size: int) -> int:
     return int(size * of_a_try / kept) // 64 + 1
 
 
-# Probabilities of the binary digits of a geometric number, from which exact Laplace sums are drawn.
+# Probabilities of the binary digits of a geometric number, for exact Laplace sums.
 
 PROBABILITY_BITS = 256
 # 120 digits are more than `PROBABILITY_BITS` binary ones.
@@ -660,7 +660,7 @@ def geometric_bit_probabilities(n: int, scale: Fraction) -> NDArray[np.uint64]:
     Parameters
     ----------
     n : int
-        How many such numbers are summed; digits i with n p_i < 2^-204 are left out.
+        Number of terms of the sum; digits i with n p_i < 2^-204 are left out.
     scale : Fraction
         Positive, at most 2^52.
 
@@ -677,10 +677,10 @@ def geometric_bit_probabilities(n: int, scale: Fraction) -> NDArray[np.uint64]:
     return np.array(rows, dtype=np.uint64).reshape(-1, PROBABILITY_BITS // 64)
 
 
-# A pure function of a public scale, and not of n, so that what is kept reveals no number of rows.
+# Cached: a function of a public scale, and not of n, so that the cache reveals no number of rows.
 @functools.lru_cache(maxsize=64)
 def _bits_of_scale(scale: Fraction) -> tuple[tuple[Fraction, tuple[int, ...]], ...]:
-    """Return p_i, and its 256 binary digits in words, of every digit that counts for 2^40 terms or fewer."""
+    """Return p_i, and its 256 binary digits in words, for every digit that counts with at most 2^40 terms."""
     bits: list[tuple[Fraction, tuple[int, ...]]] = []
     # n p_i < 2^40 exp(-200) < 2^-204, and no exponential of a huge number is computed.
     while (exponent := 2 ** len(bits) / scale) < 200:
@@ -691,7 +691,7 @@ def _bits_of_scale(scale: Fraction) -> tuple[tuple[Fraction, tuple[int, ...]], .
     return tuple(bits)
 
 
-# Report-noisy-max with geometric noise: the number of the highest noisy score, and nothing else.
+# Report-noisy-max with geometric noise: it releases only the number of the highest noisy score.
 
 
 class NoisyMax:
@@ -700,12 +700,12 @@ class NoisyMax:
     Parameters
     ----------
     mechanism : DiscreteLaplaceMechanism
-        Of whose noise the geometric one is made; its scale is that of the noise.
+        Its noise is turned into geometric noise of the same scale.
 
     Notes
     -----
-    **Privacy.** If all scores of a choice move by amounts within a range of r, the probability of no choice
-    changes by more than the factor exp(r / scale).
+    **Privacy.** If the changes of all scores of a choice are within a range of r, the probability of any
+    choice changes by at most the factor exp(r / scale).
 
     Proof: :doc:`/proofs/tree_release`.
     """
@@ -715,7 +715,7 @@ class NoisyMax:
         self.scale = mechanism.scale
 
     def randomize(self, scores: NDArray[np.int64], entropy: Any) -> NDArray[np.int64]:
-        """Return the number of the highest score with noise in every row, the first of equal ones.
+        """Return the number of the highest noisy score in every row, or the first of equal ones.
 
         Parameters
         ----------
@@ -727,16 +727,16 @@ class NoisyMax:
         chosen : ndarray of int64 of shape (n_choices,)
         """
         noise = self._mechanism.randomize(np.zeros(scores.shape, dtype=np.int64), entropy)
-        # Folded: x >= 0 gets the probability of x and of -1 - x, both proportional to exp(-x / scale).
+        # Folded: x >= 0 has the probabilities of x and of -1 - x, both proportional to exp(-x / scale).
         noisy = scores + np.where(noise < 0, ~noise, noise)
         return noisy.argmax(axis=1).astype(np.int64)
 
 
-# The budget of a fit: what adds up over its releases, and the guarantee that it gives.
+# The budget of a fit: the amount that adds up over its releases, and its guarantee.
 
-# Squared sensitivity for an epsilon above the key. Rho depends on the ratio of noise and sensitivity alone:
-# with a large sensitivity the rounding of sigma is negligible, with a tiny epsilon a smaller one keeps sigma
-# in range.
+# Squared sensitivity for an epsilon above the key. Rho depends only on the ratio of noise and sensitivity.
+# With a large sensitivity the rounding of sigma is negligible. For a tiny epsilon, a smaller sensitivity
+# keeps sigma in range.
 _SENSITIVITIES = {Fraction(1, 2**4): 2**80, Fraction(0): 2**40}
 
 
@@ -747,11 +747,11 @@ class FitBudget:
     Attributes
     ----------
     mechanism : {"laplace", "gaussian"}
-        Which noise.
+        Kind of noise.
     amount : Fraction
         Epsilon, or rho of zero-concentrated differential privacy: both add up over releases.
     epsilon, delta : Fraction
-        The guarantee that `amount` gives; epsilon is never above the request.
+        Guarantee of `amount`; epsilon is never above the request.
     """
 
     mechanism: str
@@ -766,7 +766,7 @@ class FitBudget:
         Raises
         ------
         ValueError
-            epsilon is not positive; delta is outside [0, 1), or does not fit the mechanism.
+            epsilon is not positive; delta is outside [0, 1), or does not match the mechanism.
         """
         request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
         if resolve_mechanism(mechanism, probability) == "laplace":
@@ -780,7 +780,7 @@ class FitBudget:
 
 
 def resolve_mechanism(mechanism: str, delta: Any) -> str:
-    """Return the noise of a fit: of "auto" Gaussian noise where delta is above 0, else Laplace noise.
+    """Return the noise of a fit: for "auto", Gaussian noise if delta is above 0, otherwise Laplace noise.
 
     Raises
     ------
@@ -794,25 +794,25 @@ def resolve_mechanism(mechanism: str, delta: Any) -> str:
     if mechanism == "laplace" and delta:
         raise ValueError(
             "delta has no effect with mechanism='laplace': pass delta=0, or leave mechanism='auto', which "
-            "takes Gaussian noise where delta is above 0."
+            "uses Gaussian noise if delta is above 0."
         )
     return mechanism
 
 
 def warn_of_large_delta(delta: Fraction, n_units: int, unit: str = "row") -> None:
-    """Warn before a charge where delta is so large that publishing whole rows would satisfy it.
+    """Warn before a charge if delta is so large that publishing whole rows would satisfy it.
 
     Parameters
     ----------
     delta : Fraction
     n_units : int
-        The number of units, where it is public.
+        The number of units, if it is public.
     unit : {"row", "group", "client"}
     """
     if delta * n_units < 1:
         return
-    # A hundredth of 1 / n at most: at it, a release that published each unit with probability delta would
-    # publish any of them with a probability of a hundredth at most.
+    # At most a hundredth of 1 / n. Then a release that publishes each unit with probability delta publishes
+    # any unit at all with a probability of at most a hundredth.
     wanted = f"1e-{len(str(n_units)) + 2:02d}"
     warn_user(
         f"delta = {float(delta):.3g} is not below 1 / n, with n = {n_units} {unit}s. The guarantee is weak: "
@@ -822,10 +822,10 @@ def warn_of_large_delta(delta: Fraction, n_units: int, unit: str = "row") -> Non
     )
 
 
-# A pure function of public numbers, which takes longer than the rest of the plan of a fit.
+# Cached: a function of public numbers that takes longer than the rest of the plan of a fit.
 @functools.lru_cache(maxsize=256)
 def _rho_and_epsilon(request: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the largest rho of a request that the rounding of sigma leaves, and its epsilon."""
+    """Return the largest rho of a request after the rounding of sigma, and its epsilon."""
     fine = next(size for least, size in _SENSITIVITIES.items() if request > least)
     rho = DiscreteGaussianMechanism(epsilon=request, delta=delta, squared_sensitivity=fine).rho
     return rho, zcdp_to_epsilon(rho, delta)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rounding that privacy can rely on: fixed-point numbers, and thresholds of randomised response."""
+"""Rounding with proven bounds: fixed-point numbers, and thresholds of randomised response."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ from ._mechanisms import MAX_SCALE
 
 MAX_MAGNITUDE = 2**62  # of one grid value
 MAX_SUM_BOUND = 2**61  # of a planned sum: int64 with two spare bits
-TARGET_SCALE = 2**31  # finer grids gain nothing: rounding is then far below the noise
+TARGET_SCALE = 2**31  # set by hand: on this grid rounding is already far below the noise
 
 
 def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLike) -> IntArray:
@@ -25,7 +25,7 @@ def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLik
     Parameters
     ----------
     values : array-like of float
-        Infinities go to the bounds.
+        Infinities are replaced by the bounds.
     exponent : int
         Non-negative: the grid's step is ``2**-exponent``.
     lower, upper : float or array-like broadcastable with `values`
@@ -39,15 +39,15 @@ def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLik
     Raises
     ------
     OverflowError
-        If a bound reaches 2^62 steps; decided from the bounds alone.
+        A bound reaches 2^62 steps; this depends on the bounds alone.
     ValueError
-        If a value is NaN (the message does not say which), or the bounds are not finite or not ordered.
+        A value is NaN (the message does not show which), or the bounds are not finite or not ordered.
 
     Notes
     -----
-    **Privacy**: rounding toward zero moves no magnitude up, so ``sum(abs(q)) <= 2**exponent * sum(abs(v))``
-    and a declared L1 norm stays a bound on the grid; rounding to nearest would break it. Rounding is
-    monotone, so values clipped to [lower, upper] stay between the rounded bounds.
+    **Privacy**: rounding toward zero increases no magnitude, so ``sum(abs(q)) <= 2**exponent * sum(abs(v))``.
+    Therefore a declared L1 norm is still a bound on the grid; after rounding to nearest it would not be.
+    Rounding is monotone, so values clipped to [lower, upper] stay between the rounded bounds.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLik
     array = _as_float64(values, "values")
     if np.isnan(array).any():
         raise ValueError("values contain NaN")
-    # A multiplication by 2^k is exact, since the bounds keep it below 2^62 and k >= 0 loses no low bit.
+    # The multiplication by 2^k is exact: the bounds keep it below 2^62, and k >= 0 loses no low bit.
     return np.trunc(np.ldexp(np.clip(array, low, high), exponent)).astype(np.int64)
 
 
 def grid_exponent(sensitivity: Fraction | int, epsilon: Fraction, n: int | None = None) -> int:
-    """Choose the grid for a sum: the largest useful exponent that is safe.
+    """Return the grid exponent for a sum: the largest useful exponent that is safe.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def grid_exponent(sensitivity: Fraction | int, epsilon: Fraction, n: int | None 
     -------
     exponent : int
         The largest k >= 0 with ``ceil(2**k * sensitivity / epsilon) <= 2**31`` and, if `n` is given,
-        ``n * 2**k * sensitivity <= 2**61``; 0 also where the scale is below the sampler's own limit, 2^52.
+        ``n * 2**k * sensitivity <= 2**61``. It is also 0 if only the sampler's own limit, 2^52, holds.
 
     Raises
     ------
     ValueError
-        If even the grid of integers is too fine: epsilon is too small, or there are too many rows.
+        Even the grid of integers is too fine: epsilon is too small, or there are too many rows.
 
     Examples
     --------
@@ -114,14 +114,14 @@ def grid_exponent(sensitivity: Fraction | int, epsilon: Fraction, n: int | None 
 
 
 def _floor_log2(ratio: Fraction) -> int:
-    """Largest k with 2^k <= ratio, exact."""
+    """Return the largest k with 2^k <= ratio, exactly."""
     k = ratio.numerator.bit_length() - ratio.denominator.bit_length()
     return k if Fraction(2) ** k <= ratio else k - 1
 
 
 def _as_float64(values: ArrayLike, name: str) -> FloatArray:
     array = np.asarray(values)
-    # A longer float would be rounded to nearest, maybe away from zero.
+    # A longer float would be rounded to nearest, possibly away from zero.
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"{name} must be real numbers of at most 64 bits")
     return array.astype(np.float64, copy=False)
@@ -131,7 +131,7 @@ def _as_bounds(bounds: Any, exponent: int) -> FloatArray:
     array = _as_float64(bounds, "bounds")
     if not np.isfinite(array).all():
         raise ValueError("bounds must be finite")
-    # An integer bound that no double holds could be rounded outward.
+    # An integer bound that no double can hold could be rounded outward.
     if np.asarray(bounds).dtype.kind in "iu" and (np.abs(array) >= 2.0**53).any():
         raise ValueError("integer bounds must be below 2^53 in magnitude")
     with np.errstate(over="ignore"):
@@ -140,26 +140,26 @@ def _as_bounds(bounds: Any, exponent: int) -> FloatArray:
     return array
 
 
-# Integer thresholds of randomised response, certified to cost at most epsilon.
+# Integer thresholds of randomised response, with a proof that they cost at most epsilon.
 
 WORD = 2**64
-# exp(200) > 2^64 * 2^64: more changes no threshold.
+# exp(200) > 2^64 * 2^64: a larger exponent changes no threshold.
 MAX_EXPONENT = 200
 
 
 def response_threshold(epsilon: Fraction, n_others: int | Fraction) -> int:
-    """Largest threshold with which randomised response is epsilon-private.
+    """Return the largest threshold with which randomised response is epsilon-private.
 
-    The true answer is sent iff a uniform 64-bit word is below the threshold T, else one of the `n_others`
-    other answers, uniformly.
+    The true answer is sent if a uniform 64-bit word is below the threshold T. Otherwise one of the `n_others`
+    other answers is sent, uniformly.
 
     Parameters
     ----------
     epsilon : Fraction
         Positive.
     n_others : int or Fraction
-        Number of answers but the true one, from 1 to 2^64 - 1. A fraction where answers overlap: with s sets
-        that hold the true value and t that do not, drawn uniformly on either side, it is t / s.
+        Number of answers except the true one, from 1 to 2^64 - 1. It is a fraction if answers overlap: t / s
+        for s sets with the true value and t sets without it, drawn uniformly on either side.
 
     Returns
     -------
@@ -169,15 +169,15 @@ def response_threshold(epsilon: Fraction, n_others: int | Fraction) -> int:
     Raises
     ------
     ValueError
-        If epsilon is so small that no threshold keeps the odds between e^-epsilon and e^epsilon.
+        epsilon is so small that no threshold keeps the odds between e^-epsilon and e^epsilon.
 
     Notes
     -----
     **Privacy**: T n <= (2^64 - T) e^epsilon means T <= 2^64 e^epsilon / (n + e^epsilon), which grows with
-    e^epsilon. A rational lower bound of e^epsilon gives a T that is safe, an upper bound one that is not
-    exceeded; the precision is raised until they agree, which happens since e^epsilon is irrational. As
-    e^epsilon >= 1, T is at least the uniform share floor(2^64 / (n + 1)), and the reverse odds exceed 1 only
-    when rounding down brought T below it: they are checked.
+    e^epsilon. A rational lower bound of e^epsilon gives a T that is safe. An upper bound gives one that the
+    largest T does not exceed. The precision is raised until they agree, which happens since e^epsilon is
+    irrational. As e^epsilon >= 1, T is at least the uniform share floor(2^64 / (n + 1)). The reverse odds
+    exceed 1 only if rounding down brought T below it. They are checked.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def response_threshold(epsilon: Fraction, n_others: int | Fraction) -> int:
 
 
 def response_odds(threshold: int, n_others: int | Fraction) -> Fraction:
-    """Return P(true answer) / P(one given other answer), exactly.
+    """Return P(true answer) / P(one particular other answer), exactly.
 
     Parameters
     ----------
@@ -230,10 +230,10 @@ def response_odds(threshold: int, n_others: int | Fraction) -> Fraction:
 
 
 def exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Rational numbers below and above e^x, x > 0, apart by about 10^-digits relative to it.
+    """Return rational numbers below and above e^x, x > 0, with a relative distance of about 10^-digits.
 
-    The argument is rounded outward; `Decimal.exp` is correctly rounded, so with `digits` + 2 digits it errs
-    by a relative 10^-digits at most, which the widening covers. The lower one is at least 1.
+    The argument is rounded outward. `Decimal.exp` is correctly rounded, so with `digits` + 2 digits its
+    relative error is at most 10^-digits, which the widening covers. The lower number is at least 1.
     """
     down = Context(prec=digits + 2, rounding=ROUND_FLOOR)
     up = Context(prec=digits + 2, rounding=ROUND_CEILING)
@@ -245,5 +245,5 @@ def exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
 
 
 def _largest_threshold(odds: Fraction, n_others: int | Fraction) -> int:
-    """Largest T <= 2^64 - 1 with T n_others <= (2^64 - T) odds."""
+    """Return the largest T <= 2^64 - 1 with T n_others <= (2^64 - T) odds."""
     return min(int(WORD * odds / (n_others + odds)), WORD - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of every column by itself: bins of equal width, and those of declared levels and missing cells."""
+"""Cells of single columns: bins of equal width, and cells of declared levels and missing values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ._partition import as_rows, check_box
 
-# Bins of equal width of every column, each column by itself.
+# Bins of equal width, for every column separately.
 
-#: Most bins of a column: clients report about one column each, so that more hold too few of them.
+#: Largest number of bins of a column: a client reports about one column only, and more bins would hold too
+# few clients. Set by hand.
 MOST_BINS = 256
 
 
@@ -26,14 +27,14 @@ MOST_BINS = 256
 class ColumnBins:
     """Bins of equal width of every column of the box [lower, upper].
 
-    Where a `Partition` gives a row one leaf, this gives it one bin in every column.
+    A `Partition` assigns a row to one leaf; `ColumnBins` assign it to one bin in every column.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_features,)
         The public box; finite, lower <= upper.
     n_bins : int
-        Bins of every column, from 2 to 256.
+        Number of bins of every column, from 2 to 256.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class ColumnBins:
 
     @classmethod
     def of(cls, lower: ArrayLike, upper: ArrayLike, n_bins: int) -> Self:
-        """Return the bins of a box; ValueError if it is none, or has a number of bins out of range."""
+        """Return the bins of a box; ValueError for an invalid box, or a number of bins out of range."""
         if type(n_bins) is not int or not 2 <= n_bins <= MOST_BINS:
             raise ValueError(f"n_bins must be a whole number from 2 to {MOST_BINS}")
         return cls(*check_box(lower, upper), n_bins)
@@ -62,7 +63,7 @@ class ColumnBins:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns that have bins: all."""
+        """Number of columns with bins: all."""
         return len(self.lower)
 
     @property
@@ -72,23 +73,23 @@ class ColumnBins:
 
     @property
     def n_leaves(self) -> int:
-        """Number of cells that a value can be in: the bins of one column."""
+        """Number of possible cells of a value: the bins of one column."""
         return self.n_bins
 
     def bins_in_order(self, column: int) -> int:
-        """Return how many of the first bins of a column stand in the order of its numbers: all."""
+        """Return the number of first bins of a column in the order of its numbers: all."""
         return self.n_bins
 
     @cached_property
     def thresholds(self) -> FloatArray:
         """Thresholds between the bins, ascending, of shape (n_features, n_bins - 1)."""
-        # Halves of an interval of any size, without overflow.
+        # A weighted mean of the bounds does not overflow.
         place = np.arange(1, self.n_bins) / self.n_bins
         inner = self.lower[:, np.newaxis] * (1 - place) + self.upper[:, np.newaxis] * place
         return np.maximum.accumulate(inner, axis=1)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Return the bin of every value: how many thresholds lie at or below it.
+        """Return the bin of every value: the number of thresholds at or below it.
 
         Parameters
         ----------
@@ -106,12 +107,12 @@ class ColumnBins:
         return bins
 
     def rows_within(self, cells: IntArray, places: FloatArray) -> FloatArray:
-        """Return rows in these bins, at places from 0 to below 1 of their width, of shape (n, n_features)."""
+        """Return rows in these bins, at places from 0 to below 1 of their width, shape (n, n_features)."""
         share = (cells + places) / self.n_bins
         return self.lower * (1 - share) + self.upper * share
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` restores, ready for JSON."""
+        """Return JSON values for `from_dict`."""
         return {"lower": self.lower.tolist(), "upper": self.upper.tolist(), "n_bins": self.n_bins}
 
     @classmethod
@@ -123,23 +124,23 @@ class ColumnBins:
         )
 
 
-# Cells of every declared column of a table, each column by itself: levels, bins of numbers, missing.
+# Cells of the declared columns of a table, for every column separately: levels, bins of numbers, missing.
 
-#: Most cells of levels in a column; more levels share cells.
+#: Largest number of cells of levels in a column; more levels share cells. Set by hand.
 MOST_LEVEL_CELLS = 128
-# Levels that a group may name: as many as there may be columns.
+# Largest number of levels of a group, that of columns.
 _MOST = 2**24
 
 
 @public_module("skprivate.partition")
 @dataclass(frozen=True, eq=False)
 class TableCells:
-    """Cells of the columns of a table as they were declared, of rows that `TableDomain.encode` made.
+    """Cells of the declared columns of a table, for rows of `TableDomain.encode`.
 
-    A column of levels without an order has a cell for each level and one for all else, that is missing.
-    Where there are more levels than cells, neighbours in the declaration share one. Booleans and levels with
-    an order have a cell for each value, where these are no more than bins. Other columns have bins of equal
-    width. Where the domain tells of missing cells there is one more cell for these.
+    A column of levels without an order has a cell for each level, and one for all other values, which are
+    missing. If there are more levels than cells, neighbours in the declaration share one. Booleans and levels
+    with an order have a cell for each value, if there are no more values than bins. Other columns have bins
+    of equal width. If the domain declares missing cells, there is one more cell for them.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class TableCells:
     groups : tuple of ColumnGroup
         The declared columns, in the order of the encoded ones.
     n_bins : int
-        Bins of a column of numbers, from 2 to 256.
+        Number of bins of a column of numbers, from 2 to 256.
 
     Examples
     --------
@@ -170,7 +171,7 @@ class TableCells:
 
     @classmethod
     def of(cls, lower: ArrayLike, upper: ArrayLike, groups: Sequence[ColumnGroup], n_bins: int) -> Self:
-        """Return the cells of a box; ValueError where it is none, or the groups are not its columns."""
+        """Return the cells of a box; ValueError for an invalid box, or groups that are not its columns."""
         if type(n_bins) is not int or not 2 <= n_bins <= MOST_BINS:
             raise ValueError(f"n_bins must be a whole number from 2 to {MOST_BINS}")
         low, high = check_box(lower, upper)
@@ -208,11 +209,11 @@ class TableCells:
 
     @property
     def n_leaves(self) -> int:
-        """Number of cells that a value can be in: those of the column that has the most."""
+        """Number of possible cells of a value: the largest number of a column."""
         return max(self.sizes)
 
     def bins_in_order(self, column: int) -> int:
-        """Return how many of the first cells of a column stand in the order of its numbers."""
+        """Return the number of first cells of a column in the order of its numbers."""
         group = self.groups[column]
         if group.n_levels:
             return 0
@@ -256,19 +257,20 @@ class TableCells:
         return cells
 
     def _cell_of_level(self, column: int) -> NDArray[np.int32]:
-        """Return the cell of every level, and at last that of missing."""
+        """Return the cell of every level, with that of missing last."""
         n_levels, n_cells = self.groups[column].n_levels, self.sizes[column] - 1
         shared = np.arange(n_levels) * n_cells // n_levels
         return np.append(shared, n_cells).astype(np.int32)
 
     def rows_within(self, cells: IntArray, places: FloatArray) -> FloatArray:
-        """Return encoded rows that are in these cells.
+        """Return encoded rows in these cells.
 
         Parameters
         ----------
         cells : ndarray of int of shape (n, n_columns)
         places : ndarray of shape (n, n_columns)
-            Where in its cell a value is, from 0 to below 1: a number in its bin, or which of its levels.
+            Position of a value in its cell, from 0 to below 1: of a number in its bin, or of a level among
+            those of its cell.
 
         Returns
         -------
@@ -303,14 +305,14 @@ class TableCells:
         return self.lower[group.start] * (1 - share) + self.upper[group.start] * share
 
     def __getstate__(self) -> dict[str, Any]:
-        # Plain values, so that no reader of pickles has another class to trust.
+        # Plain values, so that readers of pickles need not trust another class.
         return self.to_dict()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(TableCells.from_dict(state).__dict__)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` restores, ready for JSON."""
+        """Return JSON values for `from_dict`."""
         groups = [
             {
                 "name": group.name,
@@ -354,7 +356,7 @@ def _group_from_dict(content: Any, start: int) -> ColumnGroup:
 
 
 def find_levels(X: FloatArray, start: int, n_levels: int, indicator: int | None) -> NDArray[np.intp]:
-    """Return the position of every row's level; ``n_levels`` where it has none, or the cell is missing."""
+    """Return the position of every row's level; ``n_levels`` if it has none, or the cell is missing."""
     own = X[:, start : start + n_levels] > 0.5
     level = np.where(own.any(axis=1), own.argmax(axis=1), n_levels)
     if indicator is not None:

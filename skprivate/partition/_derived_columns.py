@@ -14,27 +14,29 @@ from .._typing import FloatArray
 from ..domain._table_domain import ColumnGroup
 from ._partition import DerivedColumn, DerivedColumns, FilledColumn, LevelsColumn, ValueColumn, check_box
 
-# Derived columns of one column of levels: as many labels less one determine the shares of all of them, and
-# the first three principal components hold most of what differs between levels.
+# Largest number of derived columns of one column of levels. The shares of all labels but one determine the
+# last, and the first three principal components hold most of the differences between levels. Set by hand.
 _MOST_COMPONENTS = 3
-# A component of less variance than this share of the first one's is one of rounding.
+# A component with less variance than this share of the first one's is a rounding error.
 _ROUNDING = 1e-9
-# Places are rounded, so that levels of equal shares have one place however the sums were rounded.
+# Places are rounded to this many decimals, so that levels with equal shares have the same place in spite of
+# rounding errors.
 _DECIMALS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class DerivedBox:
-    """Derived columns and the public box that their values lie in.
+    """Derived columns and the public box of their values.
 
     Attributes
     ----------
     columns : DerivedColumns
     lower, upper : ndarray of shape (n_columns,)
     places : tuple of ndarray or None
-        All values of a derived column, ascending and different, where they are finitely many; else None.
+        All different values of a derived column, ascending, if there are finitely many; otherwise None.
     indicators : dict of (int, float)
-        The columns that are indicators: for each the column that it tells of, and its value where it is 1.
+        The columns that are indicators: for each, the column that it marks, and the value of that column
+        where it is 1.
     """
 
     columns: DerivedColumns
@@ -54,7 +56,7 @@ class DerivedBox:
         """Return the box of derived columns, given that of the encoded columns of these groups."""
         low, high = check_box(lower, upper)
         ends = [_ends(column, low, high) for column in columns]
-        # An indicator stands behind the column that it tells of.
+        # An indicator follows the column that it marks.
         indicators = {
             number: (number - 1, value.place)
             for number, (value, column) in enumerate(itertools.pairwise(columns), 1)
@@ -79,7 +81,7 @@ def _ends(column: DerivedColumn, low: FloatArray, high: FloatArray) -> tuple[flo
 
 
 def _values(column: DerivedColumn, group: ColumnGroup) -> FloatArray | None:
-    """Return all values of a derived column, None where there is a continuum."""
+    """Return all values of a derived column; None for a continuum."""
     if isinstance(column, LevelsColumn):
         return np.unique([*column.places, *[column.absent] * group.absent])
     if isinstance(column, ValueColumn) and column.column == group.indicator:
@@ -101,12 +103,12 @@ def derive_columns(
     two_sides: bool,
     copies: int = 1,
 ) -> DerivedBox:
-    """Return the columns that a tree compares, by public rows.
+    """Return the columns that a tree compares, derived by public rows.
 
-    A column of levels without an order becomes their places: with two labels the share of the second label
-    at a level, shrunk to that of all rows; with more labels the leading principal components of the shrunk
-    shares. A level that no row has lies where the share of all rows does. Without rows places are equally
-    spaced, in declared order, and the missing one is the last.
+    A column of levels without an order becomes the places of its levels. With two labels the place is the
+    share of the second label at a level, shrunk towards that of all rows. With more labels places are the
+    leading principal components of the shrunk shares. A level without rows has the share of all rows. Without
+    any rows, places are equally spaced in declared order, and the missing one is last.
 
     Parameters
     ----------
@@ -119,12 +121,12 @@ def derive_columns(
         The public box of encoded columns.
     n_labels : int
     two_sides : bool
-        Whether a number that may be missing becomes two columns, in which the missing cells lie below and
-        above all values: so that each cut may choose their side. Else, and where no public row lacks it, it
-        lies at the declared value, or at the median of the public values; and where it is not two columns
-        the indicator is a column of its own.
+        Whether a number that may be missing becomes two columns, with missing cells below and above all
+        values, so that each cut may choose their side. Otherwise, and if it is not missing in any public row,
+        a missing cell has the declared value, or the median of the public values. The indicator is then a
+        separate column.
     copies : int, default=1
-        How many copies a row counts as, of which `labels` have the second label of two.
+        Number of copies of a row, of which `labels` have the second label of two.
 
     Returns
     -------
@@ -170,8 +172,8 @@ def levels_columns(group: ColumnGroup, source: int, counts: ArrayLike) -> list[L
     source : int
         Number of the declared column.
     counts : array-like of shape (n_levels + 2, n_labels)
-        Numbers of rows by level, missing and absent, and by label, 0 or more, not necessarily whole. If all
-        of them are 0, levels lie in their declared order.
+        Numbers of rows by level, missing and absent, and by label: 0 or more, and not necessarily whole. If
+        all are 0, levels are in their declared order.
 
     Returns
     -------
@@ -182,7 +184,7 @@ def levels_columns(group: ColumnGroup, source: int, counts: ArrayLike) -> list[L
     n_places = group.n_levels + (group.indicator is not None)
     if not table.any():
         order = tuple(map(float, range(n_places)))
-        # Where a row without a level is no missing cell, none is expected.
+        # If a row without a level is not a missing cell, no such row is expected.
         absent = float(n_places) if group.absent else (n_places - 1) / 2
         return [LevelsColumn(source, group.start, order, absent, group.indicator)]
     found = []
@@ -198,7 +200,7 @@ def _places(counts: FloatArray) -> list[FloatArray]:
     """Return the places of every level, of shape (n_levels + 2,), in each of the derived columns."""
     rows = counts.sum(axis=1, keepdims=True)
     base = counts.sum(axis=0) / counts.sum()
-    # Sums over levels in an order that does not depend on that of the levels.
+    # Sums over levels must not depend on the order of the levels.
     pseudo_rows = _pseudo_rows(counts[np.lexsort(counts.T)])
     above = (counts - rows * base) / (rows + pseudo_rows)
     if len(base) == 2:
@@ -213,18 +215,18 @@ def _places(counts: FloatArray) -> list[FloatArray]:
     if not kept:
         return [np.zeros(len(counts))]
     axes = directions[:, kept]
-    # The sign of a component is free: its largest part is positive.
+    # The sign of a component is arbitrary: its largest part is made positive.
     axes = axes * np.sign(axes[np.argmax(np.abs(axes), axis=0), np.arange(len(kept))])
     return list(np.round(above @ axes, _DECIMALS).T)
 
 
 def _pseudo_rows(counts: FloatArray) -> float:
-    """Return how many rows of the base rate are added to a level, from 1 to the number of rows.
+    """Return the number of rows of the base rate that are added to a level, from 1 to the number of rows.
 
-    The variance of a row's label within levels, over that of the levels' true shares: with so many rows the
-    shrunk share is the best linear estimate of a level's share. Both are the unbiased estimates of a
-    one-way analysis of variance, summed over the labels. One row is the least, because a level of one row
-    does not show that all of its rows are alike.
+    This is the variance of a row's label within levels, over that of the levels' true shares. With this
+    number the shrunk share is the best linear estimate of a level's share. Both variances are the unbiased
+    estimates of a one-way analysis of variance, summed over the labels. The smallest number is one, because a
+    level with one row does not show that all of its rows are equal.
     """
     counts = counts[counts.any(axis=1)]
     rows, total = counts.sum(axis=1), counts.sum()
@@ -249,18 +251,18 @@ def _number_columns(
     if group.fill is not None:
         typical = group.fill
     elif len(present):
-        # The lower median: a value of the column, whatever its kind.
+        # The lower median is a value of the column for every kind of column.
         typical = float(np.clip(present[(len(present) - 1) // 2], lower, upper))
     else:
         typical = lower / 2 + upper / 2
     column = replace(filled, place=typical)
-    # An indicator that is 0 in all public rows shows nothing to a rule that goes by their labels.
+    # An indicator that is 0 in all public rows is useless for a rule that compares their labels.
     shown = missing.any() or not two_sides
     return [column, *[ValueColumn(source, group.indicator)] * bool(shown)]
 
 
 def missing_sides(lower: float, upper: float) -> tuple[float, float]:
-    """Return places below and above all values: so far that midpoints with values lie beyond values, too."""
+    """Return places below and above all values, so far that midpoints with values are also beyond values."""
     with np.errstate(over="ignore"):
         width = np.float64(upper) - lower
         return float(lower - 2 * width), float(upper + 2 * width)
@@ -269,10 +271,11 @@ def missing_sides(lower: float, upper: float) -> tuple[float, float]:
 def settle_missing(
     feature: NDArray[np.int32], threshold: FloatArray, values: FloatArray, derived: DerivedColumns
 ) -> NDArray[np.int32]:
-    """Return the split columns of all nodes, in which missing cells that no row shows go the heavier way.
+    """Return the split columns of all nodes, with missing cells that no row shows on the heavier side.
 
-    Where no public row in a node lacks the number that it compares, its labels say nothing about the side of
-    missing cells: of the two columns of that number, the one that sends them where more rows are is taken.
+    If the number that a node compares is not missing in any of its public rows, their labels do not determine
+    the side of missing cells. Of the two columns of that number, the one that sends them to the side with
+    more rows is used.
 
     Parameters
     ----------
@@ -304,7 +307,7 @@ def settle_missing(
         heavier_right = 2 * to_right > rows
         here = np.flatnonzero((rows > 0) & (lacking == 0) & inner)
         column = feature[here]
-        # The first of the two lies below all values, the second above.
+        # In the first of the two columns missing cells are below all values, in the second above.
         wrong = (twin[column] != column) & ((twin[column] < column) != heavier_right[here])
         settled[here[wrong]] = twin[column[wrong]]
         node = child[node] + right

@@ -38,29 +38,29 @@ def build_partition(
     groups: Sequence[ColumnGroup] | None = None,
     copies: int = 1,
 ) -> Partition:
-    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
+    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or like CART.
 
-    Halving: a cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest
-    edges (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on
-    both sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
-    splits: the tree is complete.
+    Halving: a cell splits if it holds a public row, is shallower than `max_depth`, and halving one of its
+    longest edges leaves `min_samples_leaf` public rows on both sides. The longest edges are those that were
+    halved the fewest times; edges of length 0 do not count. The split is at the midpoint of the edge. Without
+    public rows the rule is "random", and every cell splits: the tree is complete.
 
     CART: a cell splits if it holds public rows of two labels, is shallower than `max_depth`, and a cut leaves
-    `min_samples_leaf` public rows, and at least one, on both sides; it need not lower the impurity. The cuts
-    of a feature are the midpoints of adjacent distinct public values in the box; where there are more than
-    255, those at the 256-quantiles of the public rows.
+    `min_samples_leaf` public rows, and at least one, on both sides. It need not lower the impurity. The cuts
+    of a feature are the midpoints of adjacent distinct public values in the box. If there are more than 255,
+    they are those at the 256-quantiles of the public rows.
 
-    With `groups` the rows are those that a `TableDomain` encoded, and columns are derived of them first, by
-    the public rows: levels without an order lie at their places, by their labels, so that a split sends a
-    subset of them left, and missing cells get a side of numbers. Halving looks at no edge whose halves do not
-    both hold a value that the column may have.
+    With `groups` the rows are encoded by a `TableDomain`, and columns are first derived from them, by the
+    public rows. Levels without an order get places by their labels, so that a split sends a subset of them
+    left. Missing cells get a side of the numbers. Halving ignores edges unless both halves hold a possible
+    value of the column.
 
     Parameters
     ----------
     X : array-like of float, shape (n, n_features)
-        Public rows; 0 rows are allowed. Rows outside the box count where their clipped values lie.
+        Public rows; 0 rows are allowed. Rows outside the box count with their clipped values.
     labels : array-like of int, shape (n,)
-        Public labels, 0 to `n_labels - 1`; or with `copies` how many of a row's have label 1.
+        Public labels, 0 to `n_labels - 1`; with `copies`, the number of a row's copies that have label 1.
     lower, upper : array-like of float, shape (n_features,)
         The public box; finite, lower <= upper.
     max_depth : int
@@ -68,22 +68,22 @@ def build_partition(
     n_labels : int, default=2
         Number of labels.
     rule : {"max-edge", "cart", "random"}, default="max-edge"
-        Which split to take. "max-edge", "cart": the longest edge, or the cut, with the least weighted
-        impurity of the two sides; the lowest feature, then the lowest cut, among ties. "random": a longest
-        edge drawn at random.
+        The choice of a split. "max-edge", "cart": the longest edge, or the cut, with the smallest weighted
+        impurity of the two sides; among ties the lowest feature, then the lowest cut. "random": one of the
+        longest edges, drawn at random.
     criterion : {"gini", "entropy"}, default="gini"
-        Impurity for "max-edge" and "cart". Gini scores are compared exactly; entropies that differ by
-        rounding alone are ties.
+        Impurity for "max-edge" and "cart". Gini scores are compared exactly. Entropies that differ only by
+        rounding are ties.
     min_samples_leaf : int, default=0
-        Least number of public rows in a child; 0 allows empty cells, but not to "cart". Of no effect without
+        Smallest number of public rows in a child. 0 allows empty cells, except for "cart". No effect without
         public rows.
     seed : int, default=0
-        Public seed of "random", 0 or more. One word is drawn per node, level by level, so the partition of a
-        smaller depth is a truncation.
+        Public seed of "random", 0 or more. One word is drawn for each node, level by level, so that the
+        partition of a smaller depth is a truncation.
     groups : sequence, default=None
         `TableDomain.groups` of encoded rows; None: every column is a number.
     copies : int, default=1
-        How many copies a row counts as, with two labels: the others of them have label 0. `min_samples_leaf`
+        Number of copies of a row, with two labels: those without label 1 have label 0. `min_samples_leaf`
         counts rows.
 
     Returns
@@ -122,8 +122,9 @@ def build_partition(
         known = box.places, box.indicators
         rows = derived.apply(rows)
     if copies > 1 and rule != "cart":
-        rows, marks = np.repeat(rows, copies, axis=0), second_labels(marks, copies)
-    # Without rows there is nothing to compare edges by.
+        rows = np.repeat(rows, copies, axis=0)
+        marks = (np.arange(copies) < marks[:, np.newaxis]).astype(np.int32).ravel()
+    # Without rows, edges cannot be compared.
     if rule == "random" or len(rows) == 0:
         splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
     elif rule == "cart":
@@ -137,13 +138,8 @@ def build_partition(
     return Partition.from_splits(*splits, low, high, derived)
 
 
-def second_labels(votes: NDArray[np.int32], copies: int) -> NDArray[np.int32]:
-    """Return the labels of all copies of rows, of which so many are 1."""
-    return (np.arange(copies) < votes[:, np.newaxis]).astype(np.int32).ravel()
-
-
 def _entropy_terms(criterion: str, n_rows: int) -> FloatArray | None:
-    """Return k log k for k from 0 to `n_rows`, of which entropies are sums; None for the Gini impurity."""
+    """Return k log k for k from 0 to `n_rows`, the terms of entropies; None for the Gini impurity."""
     if criterion == "gini":
         return None
     count = np.arange(n_rows + 1.0)
@@ -170,13 +166,13 @@ def _check_rows(
     return rows, np.ascontiguousarray(marks, dtype=np.int32)
 
 
-# Growth of a partition level by level: one of the longest edges of every cell is halved.
+# Growth of a partition level by level, by halving one of the longest edges of every cell.
 
 # A function from right-hand counts (cell, label, feature), totals (cell, label) and allowed features (cell,
-# feature) to the feature of every cell, -1 where none is allowed.
+# feature) to the feature of every cell, or -1 if none is allowed.
 EdgeChoice = Callable[[NDArray[np.int32], NDArray[np.int32], BoolArray], NDArray[np.int32]]
 
-# Of an edge: every midpoint fraction is exact.
+# Largest number of halvings of an edge, for which every midpoint fraction is exact.
 _MOST_HALVINGS = 50
 
 
@@ -194,20 +190,20 @@ def grow_by_halving(
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
 
-    `places` are all values of a column, ascending, or None where there is a continuum. An edge that holds one
-    place is not halved, and a half without a place is cut off without a split. `indicators` are columns of 0
-    and 1, each with another column and the only place of that where the indicator is 1.
+    `places` are all values of a column, ascending, or None for a continuum. An edge with one place is not
+    halved, and a half without a place is cut off without a split. `indicators` are columns of 0 and 1, each
+    with another column and the only place of that column where the indicator is 1.
     """
     box = Box(lower, upper, places, indicators)
     cells = box.cut_off_empty(Cells.root(labels, n_labels, box))
-    # The cell of every row in the current level, -1 where it became a leaf; and 1 where the row is right of
-    # its cell's midpoint.
+    # The cell of every row in the current level, -1 if it became a leaf; and 1 if the row is right of its
+    # cell's midpoint.
     cell, side = np.zeros(len(X), dtype=np.int32), np.empty(X.shape, dtype=np.uint8)
     features, thresholds, rounds = [], [np.empty(0)], np.array([-1])
     for _ in range(max_depth):
         midpoint = box.midpoints(cells)
         if (cells.rounds != rounds).any():
-            # Within a round only the sides of edges that were halved change, which are not looked at.
+            # Within a round only the sides of halved edges change, and these are not used.
             mark_sides(X, cell, midpoint, side)
         right = np.zeros((*cells.total.shape, len(lower)), dtype=np.int32)
         count_right(side, cell, labels, right)
@@ -215,7 +211,7 @@ def grow_by_halving(
         features.append(feature)
         thresholds.append(midpoint[np.arange(len(feature)), feature][feature >= 0])
         rounds = np.repeat(cells.rounds[feature >= 0], 2)
-        # The left child of every cell that is split.
+        # The left child of every split cell.
         child = (2 * (np.cumsum(feature >= 0) - 1)).astype(np.int32)
         route_rows(side, feature, child, cell)
         cells = box.cut_off_empty(cells.halve(feature, midpoint, right, box))
@@ -232,10 +228,10 @@ class Cells:
     coordinate : ndarray of int64 of shape (n_cells, n_features)
         Number of the cell along every feature, among those of its size.
     halvings : ndarray of int64 of shape (n_cells, n_features)
-        How often every edge was halved.
+        Number of times that every edge was halved.
     first, last : ndarray of int64 of shape (n_cells, n_features)
-        The places in the cell are those from the first one to before the last one; 0 and 2 where there is a
-        continuum, of which there is always more to part.
+        The places in the cell are those from `first` to before `last`; 0 and 2 for a continuum, which can
+        always be divided.
     total : ndarray of int32 of shape (n_cells, n_labels)
         Public rows by label.
     """
@@ -256,17 +252,17 @@ class Cells:
 
     @cached_property
     def splittable(self) -> BoolArray:
-        """Which edges have something to part, shape (n_cells, n_features)."""
+        """Whether an edge can be divided, shape (n_cells, n_features)."""
         return self.last - self.first > 1
 
     @cached_property
     def rounds(self) -> IntArray:
-        """How often the longest edges of every cell were halved, shape (n_cells,)."""
+        """Number of times that the longest edges of every cell were halved, shape (n_cells,)."""
         halvings = np.where(self.splittable, self.halvings, np.iinfo(np.int64).max)
         return halvings.min(axis=1)
 
     def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> BoolArray:
-        """Longest edges with enough rows on both sides, in cells with a row; all of them if no cell has."""
+        """Longest edges with enough rows on both sides, in cells with rows; without rows all of them."""
         longest = self.splittable & (self.halvings == self.rounds[:, np.newaxis])
         if n_rows == 0:
             return longest
@@ -296,7 +292,7 @@ class Cells:
             border = np.searchsorted(places, midpoint[parent[split], column])
             last[2 * split, column] = first[2 * split + 1, column] = border
         for indicator, (value, place) in box.indicators.items():
-            # Where the one is known, so is the other.
+            # If one of the two is known, so is the other.
             ones = 2 * np.flatnonzero(chosen == indicator) + 1
             last[ones, value] = first[ones, value] + 1
             split = np.flatnonzero(chosen == value)
@@ -313,9 +309,9 @@ class Box:
     ----------
     lower, upper : ndarray of shape (n_features,)
     places : sequence of ndarray or None
-        All values of a column, ascending, or None where there is a continuum; empty: it is one everywhere.
+        All values of a column, ascending, or None for a continuum; empty if all columns are continua.
     indicators : mapping of int to (int, float)
-        Columns of 0 and 1, and another column with its only place where the indicator is 1.
+        Columns of 0 and 1, each with another column and its only place where the indicator is 1.
     """
 
     lower: FloatArray
@@ -325,7 +321,7 @@ class Box:
 
     @property
     def columns_of_places(self) -> list[tuple[int, FloatArray]]:
-        """Columns that have places, and these."""
+        """Columns that have places, with the places."""
         return [(column, places) for column, places in enumerate(self.places) if places is not None]
 
     def midpoints(self, cells: Cells) -> FloatArray:
@@ -333,7 +329,7 @@ class Box:
         return _midpoints(cells.coordinate, cells.halvings, self.lower, self.upper)
 
     def cut_off_empty(self, cells: Cells) -> Cells:
-        """Halve edges, without a split, until there are places in both halves or the edge holds one only."""
+        """Halve edges, without a split, until there are places in both halves or only one is left."""
         if not self.columns_of_places:
             return cells
         coordinate, halvings, last = cells.coordinate.copy(), cells.halvings.copy(), cells.last.copy()
@@ -346,7 +342,7 @@ class Box:
                 idle = (last[:, column] - first > 1) & (all_right | (border >= last[:, column]))
                 if not idle.any():
                     break
-                # Places that are so close count as one.
+                # Places that are closer count as one.
                 close = idle & (halvings[:, column] == _MOST_HALVINGS)
                 last[close, column] = first[close] + 1
                 coordinate[idle, column] = (2 * coordinate[:, column] + all_right)[idle]
@@ -355,14 +351,14 @@ class Box:
 
 
 def _midpoints(coordinate: IntArray, halvings: IntArray, lower: Any, upper: Any) -> FloatArray:
-    """Midpoints of edges number `coordinate` among 2^halvings, in (lower, upper]."""
+    """Midpoints of the edges with number `coordinate` among 2^halvings, in (lower, upper]."""
     share = np.ldexp(2.0 * coordinate + 1.0, -1 - halvings)
-    # The weights are exact and add up to 1: no box overflows, and a power of two scales through.
+    # The weights are exact and add up to 1: no box overflows, and scaling by a power of two is exact.
     middle = lower * (1 - share) + upper * share
     return np.clip(middle, np.nextafter(lower, upper), upper)
 
 
-# Rule "max-edge": of the longest edges of a cell, the one whose halves separate the public labels best.
+# Rule "max-edge": among the longest edges of a cell, the one whose halves separate the public labels best.
 
 
 def purest_edges(entropy_terms: FloatArray | None) -> EdgeChoice:
@@ -379,27 +375,27 @@ def purest_edges(entropy_terms: FloatArray | None) -> EdgeChoice:
     return choose
 
 
-# Rule "random": a longest edge of every cell, drawn with a public seed.
+# Rule "random": one of the longest edges of every cell, drawn with a public seed.
 
 
 def random_edges(seed: int) -> EdgeChoice:
-    """Return the rule as a function, which draws one word a cell."""
-    # Raw words: NumPy keeps a bit generator's stream for good, but not what its methods make of it.
+    """Return the rule as a function that draws one word for each cell."""
+    # Raw words: NumPy guarantees the stream of a bit generator, but not the results of a generator's methods.
     words = np.random.default_rng(seed).bit_generator
     return lambda right, total, allowed: _draw(allowed, words.random_raw(len(allowed)))
 
 
 def _draw(allowed: BoolArray, words: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Draw one allowed feature per cell, -1 where there is none."""
+    """Draw one allowed feature for each cell, -1 if there is none."""
     choices = allowed.sum(axis=1)
     rank = (words % np.maximum(choices, 1).astype(np.uint64)).astype(np.int64)
     feature = np.argmax(np.cumsum(allowed, axis=1) > rank[:, np.newaxis], axis=1)
     return np.where(choices > 0, feature, -1).astype(np.int32)
 
 
-# Rule "cart": growth of a partition level by level, at the purest of a bounded number of cuts of a cell.
+# Rule "cart": growth of a partition level by level, with the best among a limited number of cuts of a cell.
 
-#: Candidates of a feature; a bin number is one byte.
+#: Largest number of candidate cuts of a feature, so that a bin number is one byte.
 MOST_CUTS = 255
 
 
@@ -416,7 +412,7 @@ def grow_by_cuts(
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
 
-    `entropy_terms` are k log k for k from 0 to n, or None for the Gini impurity; `min_samples_leaf` and n
+    `entropy_terms` are k log k for k from 0 to n, or None for the Gini impurity. `min_samples_leaf` and n
     count copies.
     """
     cuts = candidate_cuts(X, lower, upper)
@@ -445,7 +441,7 @@ class CellRows:
         Number of the candidate cuts at or below a value.
     labels : ndarray of int32 of shape (n,)
     start : ndarray of int64 of shape (n_cells + 1,)
-        First row of every cell, and n.
+        First row of every cell, and at the end n.
     """
 
     bins: NDArray[np.uint8]
@@ -470,7 +466,7 @@ class CellRows:
         return feature, cut, rows_left
 
     def split(self, feature: NDArray[np.int32], cut: NDArray[np.int32], rows_left: IntArray) -> CellRows:
-        """Return the next level; rows of leaves stay behind."""
+        """Return the next level, without the rows of leaves."""
         inner = feature >= 0
         rows = np.diff(self.start)
         sides = np.column_stack([rows_left, rows - rows_left])[inner]
@@ -482,13 +478,13 @@ class CellRows:
 
 
 def candidate_cuts(X: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return up to 255 ascending cuts per feature, shape (n_features, 255), filled up with NaN.
+    """Return up to 255 ascending cuts for each feature, shape (n_features, 255), padded with NaN.
 
-    Rows count where their values clipped to the box lie. The cuts are the midpoints of adjacent distinct
-    values; where there are more than 255, those at the 256-quantiles of the rows.
+    Rows count with their values clipped to the box. The cuts are the midpoints of adjacent distinct values.
+    If there are more than 255, they are those at the 256-quantiles of the rows.
     """
     cuts = np.full((len(lower), MOST_CUTS), np.nan)
-    # fmin and fmax take NaN for the lower bound: it goes left.
+    # fmin and fmax replace NaN by a bound, so that it goes left.
     within = np.fmax(np.fmin(X, upper, order="F"), lower, order="F").T
     place_cuts(within, np.empty(len(X), dtype=np.uint64), cuts)
     return cuts

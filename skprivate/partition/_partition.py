@@ -19,17 +19,17 @@ from ..utils._public_module import public_module
 from ._derived_kernels import derive_rows
 from ._leaf_kernels import apply_rows
 
-# Columns that a tree compares: numbers, filled numbers, and levels at their places, made of encoded rows.
+# Columns that a tree compares, derived from encoded rows: numbers, filled numbers, and places of levels.
 
 _Integers = NDArray[np.int32]
 
-# Most encoded columns: an index is an int32, and many more than a table has.
+# Largest number of encoded columns: an index is an int32, and no table has as many.
 _MOST = 2**24
 
 
 @dataclass(frozen=True)
 class ValueColumn:
-    """An encoded column as it is.
+    """An encoded column without a change.
 
     Attributes
     ----------
@@ -53,18 +53,18 @@ class ValueColumn:
 
 @dataclass(frozen=True)
 class FilledColumn:
-    """An encoded column of numbers, clipped to bounds, in which missing cells have a place of their own.
+    """An encoded column of numbers, clipped to bounds, in which missing cells have their own place.
 
     Attributes
     ----------
     source : int
         Number of the declared column.
     column, indicator : int
-        The encoded column, and the one that is 1 where the cell is missing.
+        The encoded column, and the one that is 1 if the cell is missing.
     place : float
-        Where a missing cell lies: below `lower`, above `upper`, or between them.
+        Place of a missing cell: below `lower`, above `upper`, or between them.
     lower, upper : float
-        Bounds of the values, so that none lies where a missing cell does.
+        Bounds of the values, so that no value has the place of a missing cell outside them.
     """
 
     source: int
@@ -85,20 +85,20 @@ class FilledColumn:
 
 @dataclass(frozen=True)
 class LevelsColumn:
-    """The place of the level that a row has.
+    """The place of the level of a row.
 
     Attributes
     ----------
     source : int
         Number of the declared column.
     start : int
-        The first of the encoded columns, one a level, of which a row's own is 1.
+        The first of the encoded columns, one for each level; that of a row's level is 1.
     places : tuple of float
-        Place of every level, and of a missing cell, which is the last one, where there is an indicator.
+        Place of every level, and with an indicator at the end that of a missing cell.
     absent : float
-        Place of a row that has none of them.
+        Place of a row without a level.
     indicator : int or None
-        The encoded column that is 1 where the cell is missing.
+        The encoded column that is 1 if the cell is missing.
     """
 
     source: int
@@ -119,7 +119,7 @@ class LevelsColumn:
         return [last] if self.indicator is None else [last, self.indicator]
 
     def _packed(self) -> tuple[int, int, int, int, list[float]]:
-        # Without an indicator no cell is known to be missing: the place of one is not used.
+        # Without an indicator no cell is known to be missing, and the place of a missing one is not used.
         unused = [self.absent] * (self.indicator is None)
         indicator = -1 if self.indicator is None else self.indicator
         return 2, self.start, self.n_levels, indicator, [*self.places, *unused, self.absent]
@@ -132,7 +132,7 @@ def _index(fields: Fields, name: str) -> int:
     return fields.integer(name, 0, _MOST)
 
 
-# How the values of each kind are read, in the order in which they are written.
+# Readers of the values of each kind, in the order in which these are written.
 _KINDS: dict[str, tuple[type[DerivedColumn], dict[str, Callable[[Fields, str], Any]]]] = {
     "value": (ValueColumn, {"column": _index}),
     "filled": (
@@ -154,23 +154,23 @@ _KINDS: dict[str, tuple[type[DerivedColumn], dict[str, Callable[[Fields, str], A
 @public_module("skprivate.partition")
 @dataclass(frozen=True)
 class DerivedColumns:
-    """The columns that a tree compares, each made row by row of encoded columns.
+    """The columns that a tree compares, each derived row by row from encoded columns.
 
     Parameters
     ----------
     n_features : int
         Number of encoded columns.
     columns : tuple of ValueColumn, FilledColumn or LevelsColumn
-        In the order of the declared columns that they are made of, each of which has one or more.
+        In the order of the declared columns, each of which has one or more derived columns.
 
     Raises
     ------
     ValueError
-        There is no column, one of them reads a column that is not there, or they are out of order.
+        There is no column, one of them reads a missing column, or they are not in order.
 
     Notes
     -----
-    **Privacy.** What a row becomes is a function of these public facts and of that row alone.
+    **Privacy.** The derived values of a row are a function of these public facts and of that row alone.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class DerivedColumns:
         if not sources or sources[0] != 0 or not set(np.diff(sources)) <= {0, 1}:
             raise ValueError("derived columns: they are not in the order of the declared columns")
         if not all(0 <= read < self.n_features for column in self.columns for read in column._reads):
-            raise ValueError("derived columns: one of them reads a column that is not there")
+            raise ValueError("derived columns: one of them reads a column that does not exist")
 
     @property
     def n_columns(self) -> int:
@@ -211,7 +211,7 @@ class DerivedColumns:
 
     @cached_property
     def _arrays(self) -> tuple[_Integers, _Integers, _Integers, _Integers, _Integers, FloatArray]:
-        """What the kernel reads of the columns, from `kind` to `numbers`."""
+        """The arrays for the kernel, from `kind` to `numbers`."""
         packed = [column._packed() for column in self.columns]
         kind, first, n_levels, indicator = np.array(
             [column[:4] for column in packed], dtype=np.int32
@@ -221,7 +221,7 @@ class DerivedColumns:
         return kind, first, n_levels, indicator, offset, numbers
 
     def check_groups(self, groups: Sequence[ColumnGroup]) -> None:
-        """Raise ValueError where a column is not made of those of its group in `TableDomain.groups`."""
+        """Raise ValueError if a column is not derived from those of its group in `TableDomain.groups`."""
         known = self.n_sources == len(groups) and self.n_features == groups[-1].end
         if not known or not all(_fits(column, groups[column.source]) for column in self.columns):
             raise ValueError("derived columns: they are not those of the declared columns")
@@ -232,7 +232,7 @@ class DerivedColumns:
         Parameters
         ----------
         X : array-like of float, shape (n, n_features)
-            No copy is made of C-contiguous float64.
+            C-contiguous float64 is not copied.
 
         Returns
         -------
@@ -244,7 +244,7 @@ class DerivedColumns:
         return derived
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers that JSON carries exactly; `from_dict` restores them."""
+        """Return plain lists and numbers that JSON holds exactly; `from_dict` restores them."""
         columns = []
         for column in self.columns:
             plain = {name: list(value) if name == "places" else value for name, value in vars(column).items()}
@@ -284,27 +284,27 @@ def _column_from_dict(state: Any) -> DerivedColumn:
 
 # Partition of a public box into the cells of a binary tree: splits, truncation, assignment of rows, JSON.
 
-# A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
+# Largest depth: the nodes of a complete tree have int32 numbers, and every midpoint fraction is exact.
 DEPTH_LIMIT = 30
-# Of the dictionary that `to_dict` writes.
+# Version of the dictionary of `to_dict`.
 _VERSION = 2
 
 
 @public_module("skprivate.partition")
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """A binary tree that cuts a public box into cells; the leaves are the cells.
+    """A binary tree that divides a public box into cells, its leaves.
 
-    Nodes are numbered level by level, so the partition truncated at a smaller depth is a prefix of this one,
-    and the children of a node are adjacent. Instances come from `build_partition`, `from_splits` or
-    `from_dict`; their arrays are read-only.
+    Nodes are numbered level by level. The partition truncated at a smaller depth is therefore a prefix of
+    this one, and the children of a node are adjacent. Instances come from `build_partition`, `from_splits` or
+    `from_dict`. Their arrays are read-only.
 
     Attributes
     ----------
     feature : ndarray of int32, shape (n_nodes,)
-        Column that an inner node compares; 0 at leaves. Columns are the features, or the derived columns.
+        Column that an inner node compares; 0 at leaves. Columns are the features or the derived columns.
     threshold : ndarray of float64, shape (n_nodes,)
-        A row goes left if its value is below the threshold, else right; +inf at leaves.
+        A row goes left if its value is below the threshold, and otherwise right; +inf at leaves.
     left : ndarray of int32, shape (n_nodes,)
         Left child; the right child is `left + 1`. A leaf points to itself.
     depth : ndarray of int8, shape (n_nodes,)
@@ -320,12 +320,12 @@ class Partition:
     lower, upper : ndarray of float64, shape (n_columns,)
         The public box, in the units of the columns.
     derived : DerivedColumns or None
-        The columns that splits compare, made of the features; None where they are the features.
+        The columns that splits compare, derived from the features; None if they are the features.
 
     Notes
     -----
-    Every threshold lies in (lower, upper] of its feature, so a value outside the box takes the same turns as
-    the value clipped to it: rows need no clipping.
+    Every threshold is in (lower, upper] of its feature. A value outside the box therefore takes the same path
+    as the clipped value, and rows need no clipping.
 
     **Privacy**: a partition is a function of public data alone and costs nothing.
 
@@ -419,11 +419,11 @@ class Partition:
 
     @property
     def n_sources(self) -> int:
-        """Number of features, or of the declared columns that the derived ones are made of."""
+        """Number of features, or of the declared columns of the derived ones."""
         return self.n_columns if self.derived is None else self.derived.n_sources
 
     def truncate(self, depth: int) -> Partition:
-        """Return the partition cut at `depth`, 0 or more: deeper nodes go, nodes at `depth` become leaves."""
+        """Return the partition truncated at `depth`, 0 or more: nodes at `depth` become leaves."""
         if depth < 0:
             raise ValueError(f"depth must be at least 0, got {depth}")
         if depth >= self.max_depth:
@@ -442,7 +442,7 @@ class Partition:
     def feature_counts_by_depth(self) -> IntArray:
         """Return the number of different features that every truncation splits, shape (max_depth + 1,).
 
-        With derived columns, the number of the declared columns that they are made of.
+        With derived columns, the number of their declared columns.
         """
         inner = self.leaf_index < 0
         first = np.full(self.n_sources, self.max_depth, dtype=np.int64)
@@ -455,8 +455,8 @@ class Partition:
         Parameters
         ----------
         X : array-like of float, shape (n, n_features)
-            Rows in the units of the box; values outside it, or not finite, need no care (NaN goes left).
-            No copy is made of C-contiguous float64.
+            Rows in the units of the box. Values outside it, or not finite, are allowed (NaN goes left).
+            C-contiguous float64 is not copied.
 
         Returns
         -------
@@ -466,12 +466,12 @@ class Partition:
         return self.apply_derived(self.derive(X))
 
     def derive(self, X: ArrayLike) -> FloatArray:
-        """Return the columns that splits compare: of every row its features, or what is derived of them.
+        """Return the columns that splits compare: the features of every row, or the derived columns.
 
         Parameters
         ----------
         X : array-like of float, shape (n, n_features)
-            No copy is made of C-contiguous float64 where nothing is derived.
+            C-contiguous float64 is not copied if the columns are the features.
 
         Returns
         -------
@@ -480,7 +480,7 @@ class Partition:
         return as_rows(X, self.n_features) if self.derived is None else self.derived.apply(X)
 
     def apply_derived(self, Z: ArrayLike) -> NDArray[np.int32]:
-        """Return the leaf number of every row of which `derive` was called.
+        """Return the leaf number of every row of `derive`.
 
         Parameters
         ----------
@@ -501,12 +501,12 @@ class Partition:
         Parameters
         ----------
         node : int
-            It compares a column of levels.
+            A node that compares a column of levels.
 
         Returns
         -------
         left : ndarray of bool, shape (n_levels,) or (n_levels + 1,)
-            The last one is that of a missing cell where it is a level of its own.
+            The last one is for a missing cell, if that is a separate level.
 
         Raises
         ------
@@ -527,7 +527,7 @@ class Partition:
             feature, left = self.feature[node], self.left[node]
             for child in (left, left + 1):
                 low[child], high[child] = low[node], high[node]
-            # In a box of a few units in the last place, a midpoint's rounding may leave its cell.
+            # In a very small box, rounding may move a midpoint out of its cell.
             cut = np.clip(self.threshold[node], low[node, feature], high[node, feature])
             high[left, feature] = cut
             low[left + 1, feature] = cut
@@ -535,18 +535,18 @@ class Partition:
         return low[is_leaf], high[is_leaf]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers that JSON carries exactly; `from_dict` restores them."""
+        """Return plain lists and numbers that JSON holds exactly; `from_dict` restores them."""
         arrays = {name: array.tolist() for name, array in self._arrays().items()}
         return {"version": _VERSION, **arrays, "derived": self._plain_columns()}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Partition:
-        """Restore a partition from `to_dict`; ValueError for anything that is not such a dictionary."""
+        """Restore a partition from `to_dict`; ValueError for any other value."""
         names = ("feature", "threshold", "lower", "upper")
         if not isinstance(state, Mapping) or set(state) != {"version", *names, "derived"}:
             raise ValueError(f"a partition has the keys 'version', {names} and 'derived'")
         if type(state["version"]) is not int or state["version"] != _VERSION:
-            raise ValueError(f"a partition of another version than {_VERSION}, the one that is read")
+            raise ValueError(f"the version of a partition must be {_VERSION}")
         feature = _check_list("feature", state["feature"], (int,), np.iinfo(np.int32).max)
         largest = sys.float_info.max
         threshold, lower, upper = (
@@ -591,7 +591,7 @@ def _columns_of(plain: Any) -> DerivedColumns | None:
 
 
 def as_rows(X: ArrayLike, width: int) -> FloatArray:
-    """Return rows of so many columns as an array, or refuse them."""
+    """Return rows with this number of columns as an array; ValueError for others."""
     rows = np.ascontiguousarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(f"X must have shape (n, {width}), got {np.shape(X)}")
@@ -611,7 +611,7 @@ def _depths(inner: IndexArray, n_nodes: int) -> NDArray[np.int8]:
 
 
 def check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return the corners of a box as arrays, or refuse them."""
+    """Return the corners of a box as arrays; ValueError for an invalid box."""
     low, high = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
     if low.ndim != 1 or low.shape != high.shape or low.size == 0:
         raise ValueError(f"lower and upper must be two lists of one length, got {low.shape} and {high.shape}")
@@ -640,7 +640,7 @@ def _check_splits(
 
 
 def _check_list(name: str, value: Any, kinds: tuple[type, ...], largest: float) -> list[Any]:
-    # type() rather than isinstance(): JSON's true is not a number. The comparison is false for NaN.
+    # type() and not isinstance(): JSON's true is not a number. The comparison is false for NaN.
     if not isinstance(value, list) or not all(type(v) in kinds and abs(v) <= largest for v in value):
         raise ValueError(f"{name} must be a list of finite numbers in range")
     return value

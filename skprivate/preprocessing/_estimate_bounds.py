@@ -44,11 +44,11 @@ from ..utils._tables import check_array, numbers_of, refuse_text, within_bounds
 
 # Differentially private estimates of the bounds of columns, from a noisy histogram.
 
-# Upper end of bin j where j >= ZERO; the negative octaves mirror it.
+# Upper ends of the bins j >= ZERO. The negative octaves mirror them.
 _ENDS = np.concatenate([[0.0], np.ldexp(1.0, np.arange(1 - OCTAVES, OCTAVES + 1))])
-# Bound on the probability that noise lets any empty bin of any column stand out.
+# Bound on the probability that any empty bin of any column stands out by noise.
 _FALSE_ALARM = 1e-6
-# log2 of the steps that make one row: 2^40 rows still fit 64 bits.
+# log2 of the steps of one row: 2^40 rows still fit into 64 bits.
 _FINEST = 20
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -113,51 +113,53 @@ def estimate_bounds(
     random_state: RandomSource = None,
     return_spent: bool = False,
 ) -> EstimatedBounds | tuple[EstimatedBounds, PrivacySpent]:
-    """Estimate bounds of every column under differential privacy, for those that public knowledge lacks.
+    """Estimate bounds of every column under differential privacy, if no public bounds are known.
 
-    Every number goes to a bin of a fixed grid: its sign and the power of two at or above its magnitude, or
-    zero. Noise is added to the counts, and the bounds of a column reach over the bins that stand out of the
-    noise: they are powers of two, or zero. Bounds from public knowledge are free and often tighter; what
-    lies outside is clipped by the estimators either way.
+    Every number is in a bin of a fixed grid: its sign and the power of two at or above its magnitude, or
+    zero. Noise is added to the counts. The bounds of a column cover the bins that stand out of the noise, so
+    they are powers of two, or zero. Bounds from public knowledge are free and often tighter. Estimators clip
+    values outside in both cases.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples,), or TableSource
-        Finite numbers; one dimension for a target. Of a source the features are looked at: the bounds are
-        those of one table, bit for bit with a seed. In strict mode what is missing or no number counts as 0,
-        and an infinity as the largest number; otherwise they are errors, which the ledger counts.
+        Finite numbers, with one dimension for a target. The features of a source are used; with a seed, the
+        bounds are those of one table, bit for bit. In strict mode a cell that is missing or no number counts
+        as 0, and an infinity as the largest number. Otherwise they are errors, which the ledger counts.
     epsilon : float or Fraction
-        Greatest privacy loss, > 0 and finite, for all columns together: each gets an equal part.
+        Greatest privacy loss, > 0 and finite, for all columns together. Each gets an equal part.
     ledger : PrivacyLedger, default=None
         Charged before any noise is drawn.
     coverage : float, default=0.999
-        Share of the rows in the bins that stand out which the bounds must hold, in (0, 1]: at most half of
-        the rest is left out at either end. Rare outliers go, as do bins with too few rows to stand out.
+        Share of the rows in the bins that stand out which the bounds must hold, in (0, 1]. At most half of
+        the rest is left out at either end. Rare outliers and bins with too few rows to stand out are left
+        out.
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which data sets count as neighbours. With "add-remove" the noise is half as large.
     groups : array-like of shape (n_samples,), default=None
-        The person of every row, where the person is to be protected; None: the unit is the row.
+        The person of every row, if persons are to be protected. None: the unit is the row.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        With ``groups``: the number of rows of one person that count, drawn at random. The noise grows in
+        proportion.
     random_state : None, int, RandomState or Generator, default=None
         None: entropy of the operating system. Anything else makes the result reproducible, and not private.
     return_spent : bool, default=False
-        Return what was spent, too.
+        Whether to return the statement of the cost as well.
 
     Returns
     -------
     bounds : EstimatedBounds
         A pair (lower, upper) of two ndarrays of shape (n_features,), or of two floats for a one-dimensional
-        X; ``lower < upper``. To be passed on as ``bounds``, ``bounds_X`` or ``bounds_y``, whole: it carries
-        ``spent``, and an estimator that is given it states the cost.
+        X; ``lower < upper``. Pass the whole object as ``bounds``, ``bounds_X`` or ``bounds_y``: it holds
+        ``spent``, and an estimator with it states the cost.
     spent : PrivacySpent
-        The same once more, with ``return_spent=True``.
+        The same statement, with ``return_spent=True``.
 
     Warns
     -----
     UtilityWarning
-        In some column nothing stands out of the noise: its bounds are the widest of the grid, -2^100 and
-        2^100, and of little use. Told from released counts alone.
+        In some column nothing stands out of the noise. Its bounds are then the widest of the grid, -2^100 and
+        2^100, and of little use. The warning is computed from released counts alone.
 
     Raises
     ------
@@ -169,29 +171,31 @@ def estimate_bounds(
     See Also
     --------
     BoundsScaler : Scales by bounds, learning nothing.
-    EstimatedBounds : What is returned, and how it travels.
+    EstimatedBounds : The result, and its use in estimators.
 
     Notes
     -----
-    **Privacy.** Released are the noisy counts of all bins of all d columns; the bounds are computed from
-    these. A row is in one bin of every column, so replacing it takes 1 from one count and adds 1 to another,
-    or changes nothing: at most 2 d in L1, attained by a row that changes its bin in every column. Adding or
-    removing it changes d counts by 1; a table without rows is a neighbour then, and no error. When all rows
-    of a person are replaced, at most ``max_rows_per_group`` go and as many come, so both figures are
-    multiplied by that. Exact discrete Laplace noise of scale sensitivity / epsilon is added to every count.
-    The grid is a constant, and the number of rows plays no part. Whoever calls this sees the rows and is
-    trusted. A seeded call claims "not-private", and so does an estimator that is given its bounds.
+    **Privacy.** The noisy counts of all bins of all d columns are released, and the bounds are computed from
+    them. A row is in one bin of every column. So replacing it takes 1 from one count and adds 1 to another in
+    every column, or changes nothing: at most 2 d in L1, attained by a row that changes its bin in every
+    column. Adding or removing it changes d counts by 1. A table without rows is a neighbour then, and no
+    error. If all rows of a person are replaced, at most ``max_rows_per_group`` are removed and as many added,
+    so both figures are multiplied by that. Exact discrete Laplace noise of scale sensitivity / epsilon is
+    added to every count. The grid is a constant, and does not depend on the number of rows. Whoever calls
+    this sees the rows and is trusted. A seeded call claims "not-private", and so does an estimator with its
+    bounds.
 
     Proof: :doc:`/proofs/bounds`.
 
-    A bin stands out when its noisy count is at least t log(401 d / 1e-6), t being the scale of the noise in
-    rows: since noise reaches m with probability below exp(-m / t), the probability that any of the 401 d bins
-    stands out without rows is below one in a million. With d = 10 and epsilon = 1, that takes some 440 rows
+    A bin stands out if its noisy count is at least t log(401 d / 1e-6), with t the scale of the noise in
+    rows. Noise reaches m with probability below exp(-m / t). So the probability that any of the 401 d bins
+    stands out without rows is below one in a million. With d = 10 and epsilon = 1, this takes some 440 rows
     in a bin.
 
-    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
-    wide for numbers far from zero, such as years: subtract a public number first. An estimator that is given
-    the bounds charges its own cost only, and names theirs; the ledger and `privacy_report` add both up.
+    A column in which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
+    wide for numbers far from zero, such as years: subtract a public number first. An estimator with the
+    bounds charges its own cost only, and mentions that of the bounds. The ledger and `privacy_report` add up
+    both.
 
     Examples
     --------
@@ -229,14 +233,14 @@ def estimate_bounds(
 
 
 def charge_of(ledger: PrivacyLedger | None) -> Callable[..., object]:
-    """Return what charges a ledger, if there is one."""
+    """Return a function that charges a ledger, if there is one."""
     return bool if ledger is None else functools.partial(ledger.charge, estimator="estimate_bounds")
 
 
 def _open_table(
     X: Any, groups: Any, max_rows: int, entropy: Entropy, n_is_public: bool
 ) -> tuple[RowSource, int | None, bool]:
-    """Return rows in memory, their number of columns (None: one dimension), and whether they have persons.
+    """Return rows in memory, their number of columns (None: one dimension), and whether there are groups.
 
     In strict mode NaN counts as 0, infinities as the largest floats.
     """
@@ -264,9 +268,9 @@ def _open_table(
 def _open_source(
     X: TableSource, groups: Any, max_rows: int, entropy: Entropy, n_is_public: bool
 ) -> tuple[RowSource, int | None, bool]:
-    """Return the same of rows that are elsewhere."""
+    """Return the same for the rows of a source."""
     if groups is not None:
-        raise ValueError("groups are a column of a source: TableSource(..., groups=...).")
+        raise ValueError("groups of a source are a column: TableSource(..., groups=...).")
     with public_errors():
         facts = find_facts(X, None, n_is_public=n_is_public)
     schema = bounds_schema(facts.complete(X.columns), facts.n_features)
@@ -277,7 +281,7 @@ def _open_source(
 
 
 def bounds_schema(columns: TableColumns, n_features: int) -> RowSchema:
-    """Return how rows are read of which only the features matter."""
+    """Return the schema of rows, with features alone."""
     return RowSchema(columns=columns, n_features=n_features, strict=get_config()["strict"])
 
 
@@ -289,9 +293,9 @@ class BoundsPlan:
     ----------
     n_features : int
     rows_per_unit : int
-        Rows of one person that count; 1 where the unit is the row.
+        Rows of one person that count; 1 if the unit is the row.
     exponent : int
-        Number of binary digits below one row, in which the noise is drawn.
+        Number of binary digits below one row of the grid of the noise.
     mechanism : DiscreteLaplaceMechanism
         Noise of a count in these units.
     """
@@ -311,7 +315,7 @@ class BoundsPlan:
         return self.mechanism.randomize(values.reshape(self.n_features, -1) << self.exponent, entropy)
 
     def describe(self, relation: Any, grouped: bool, source: Any) -> PrivacySpent:
-        """Return what one release of the counts spends and claims."""
+        """Return the cost and the claim of one release of the counts."""
         return PrivacySpent(
             releases=(ReleaseRecord.of("counts by sign and power of two", self.mechanism),),
             mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
@@ -329,13 +333,13 @@ class BoundsPlan:
     def read(
         self, noisy: IntArray, coverage: float, spent: PrivacySpent, *, one_dimensional: bool = False
     ) -> EstimatedBounds:
-        """Return the bounds that released counts tell; warns where they are useless."""
+        """Return the bounds from released counts; warn if they are useless."""
         stands_out = noisy >= threshold(self.mechanism.scale, self.n_features)
         useless = ", ".join(map(str, np.flatnonzero(~stands_out.any(axis=1)).tolist()))
         if useless:
             warn_after_release(
-                f"No value stands out of the noise in column {useless}: the widest bounds were taken, "
-                f"2^{OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
+                f"No value stands out of the noise in column {useless}: its bounds are the widest ones, "
+                f"-2^{OCTAVES} and 2^{OCTAVES}. Use a larger epsilon, more rows or public knowledge.",
                 UtilityWarning,
             )
         pairs = [_column_bounds(*column, coverage) for column in zip(noisy, stands_out, strict=True)]
@@ -348,7 +352,7 @@ class BoundsPlan:
 
 
 def plan_bounds(n_features: int, epsilon: Fraction, relation: str, rows_per_unit: int) -> BoundsPlan:
-    """Plan the release of the counts of so many columns."""
+    """Plan the release of the counts of `n_features` columns."""
     moved = 2 if relation == "replace-one" else 1
     sensitivity = moved * n_features * rows_per_unit
     exponent = min(grid_exponent(sensitivity, epsilon), _FINEST)
@@ -357,7 +361,7 @@ def plan_bounds(n_features: int, epsilon: Fraction, relation: str, rows_per_unit
 
 
 def threshold(scale: int | Fraction, n_features: int) -> float:
-    """Return the noisy count that no empty bin reaches, but for the stated probability."""
+    """Return the noisy count that no empty bin reaches, except with the stated probability."""
     return float(scale) * math.log(N_OCTAVES * n_features / _FALSE_ALARM)
 
 
@@ -366,7 +370,7 @@ def _column_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: flo
     if not len(kept):
         return -float(_ENDS[-1]), float(_ENDS[-1])
     counts = noisy[kept].astype(np.float64)
-    # Less than half of the counts goes at either end, so at least one bin stays.
+    # Less than half of the counts is left out at either end, so at least one bin stays.
     spare = (1.0 - coverage) / 2 * counts.sum()
     first = kept[np.cumsum(counts) > spare][0]
     last = kept[np.cumsum(counts[::-1])[::-1] > spare][-1]
@@ -379,23 +383,24 @@ def _high_end(position: int) -> float:
 
 
 def _low_end(position: int) -> float:
-    # The same grid seen from the other side; adding 0.0 turns -0.0 into 0.0.
+    # The grid is symmetric. Adding 0.0 turns -0.0 into 0.0.
     return 0.0 - _high_end(2 * ZERO - position)
 
 
-# Accumulator of the counts that private bounds are read from, batch by batch.
+# Accumulator of the counts for private bounds, batch by batch.
 
-# As many rows as an exact count of them can be scaled for: 2^20 steps of each in 62 bits.
+# Most rows: their exact count, in 2^20 steps of each, fits into 62 bits.
 _MOST_ROWS = 2**42
 
 
 @public_module("skprivate.preprocessing")
 class BoundsAccumulator(PlanAccumulator):
-    """Accumulates the counts by sign and power of two that bounds of columns are estimated from.
+    """Accumulates counts by sign and power of two, for estimated bounds of columns.
 
-    Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
-    columns, they are merged, and `release` estimates the bounds once, as `estimate_bounds` does of all rows
-    together. For rows that one program can reach, `estimate_bounds` takes a `skprivate.rounds.TableSource`.
+    Rows may come from files larger than memory, or from many workers. Each worker fills an accumulator of the
+    same columns, and the accumulators are merged. `release` estimates the bounds once, as `estimate_bounds`
+    does for all rows together. If one program can read all rows, pass a `skprivate.rounds.TableSource` to
+    `estimate_bounds`.
 
     Parameters
     ----------
@@ -405,7 +410,7 @@ class BoundsAccumulator(PlanAccumulator):
     Attributes
     ----------
     batch_ids : tuple of str
-        Ids of the batches that are in, sorted.
+        Sorted ids of the accumulated batches.
     released : bool
         Whether the counts were released, and wiped.
 
@@ -415,8 +420,8 @@ class BoundsAccumulator(PlanAccumulator):
 
     Notes
     -----
-    **Privacy.** As that of `estimate_bounds`, the unit being the row. The object and its bytes hold exact
-    counts of private rows, until `release` wipes them: they stay within the trust boundary.
+    **Privacy.** As for `estimate_bounds`, and the unit is the row. The object and its bytes hold exact counts
+    of private rows, until `release` wipes them. Keep them within the trust boundary.
 
     Examples
     --------
@@ -438,7 +443,7 @@ class BoundsAccumulator(PlanAccumulator):
         names = tuple(features) if isinstance(features, list | tuple) else None
         width = len(names) if names is not None else check_int(features, "features", least=1)
         schema = bounds_schema(TableColumns(names), width)
-        # The cells alone matter: epsilon comes with the release.
+        # Only the cells are used: epsilon comes with the release.
         self._start(schema, plan_bounds(width, Fraction(1), "replace-one", 1).cells, _MOST_ROWS)
 
     @redact_errors
@@ -452,12 +457,12 @@ class BoundsAccumulator(PlanAccumulator):
         relation: CentralRelation = "replace-one",
         random_state: RandomSource = None,
     ) -> EstimatedBounds:
-        """Estimate the bounds of the rows so far, once; then the counts are wiped.
+        """Estimate the bounds of the accumulated rows, once, and wipe the counts.
 
         Parameters
         ----------
         epsilon, ledger, coverage, relation, random_state
-            As of `estimate_bounds`.
+            As in `estimate_bounds`.
 
         Returns
         -------
@@ -468,9 +473,9 @@ class BoundsAccumulator(PlanAccumulator):
         RuntimeError
             The counts were released.
         BudgetExceededError, LedgerError
-            The ledger refused; the counts are still there.
+            The ledger refuses the charge. The counts are kept.
         TypeError, ValueError
-            A parameter is out of range; the counts are still there.
+            A parameter is out of range. The counts are kept.
         """
         self._require_unreleased()
         parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}

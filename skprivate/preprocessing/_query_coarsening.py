@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quasi-microaggregation: identifying attributes of a query go to the centres of cells of a public range."""
+"""Quasi-microaggregation: identifying attributes of a query become centres of cells of a public range."""
 
 import math
 import sys
@@ -40,8 +40,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 
         c = min(floor((v - a) / w), 2^depth - 1),    v' = a + w (c + 1/2)
 
-    so that ``|v - v'| <= w / 2`` (up to the rounding of v'). One row is coarsened at once; no other row is
-    looked at. This is not differential privacy: see `disclosure_risk_` for what it does.
+    so that ``|v - v'| <= w / 2`` (up to the rounding of v'). Each row is coarsened by itself, without any
+    other row. This is not differential privacy: `disclosure_risk_` states the protection.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         order of `quasi_identifiers`, or a dict ``{column: depth}`` over them. 0: one cell.
     bounds : pair or dict, default=None
         ``(lower, upper)``, each a scalar or an array over all columns of X, or a dict
-        ``{column: (lower, upper)}``, by name or position, with at least the quasi-identifiers; in the units
-        of X, from public knowledge. Values outside are clipped silently. None: the range of the rows of fit,
-        which is a leak.
+        ``{column: (lower, upper)}``, by name or position, with at least the quasi-identifiers. They are in
+        the units of X, from public knowledge. Values outside are clipped without a warning. None: the range
+        of the rows of fit, which is a leak.
     quasi_identifiers : str, int, slice, array-like or callable, default=None
         The columns to coarsen: names, positions, a slice of positions, a mask, or a function that takes X and
-        returns one of these (a function that may look at values is a leak; scikit-learn's
-        `make_column_selector` does not). None: every column.
+        returns one of these. (A function that may read values is a leak. scikit-learn's
+        `make_column_selector` does not read them.) None: every column.
     perturb_fit : bool, default=True
-        Whether `fit_transform` coarsens its rows. False: the rows of fit stay clean, as in the paper, where
-        only queries are coarsened: a model behind this step in a pipeline is fitted on clean rows and
+        Whether `fit_transform` coarsens its rows. False: the rows of fit are not changed, as in the paper,
+        which coarsens queries only. A model behind this step in a pipeline is then fitted on exact rows and
         predicts from coarsened ones.
 
     Attributes
@@ -71,43 +71,47 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     depths_ : ndarray of int of shape (n_quasi_identifiers,)
         Their depths.
     disclosure_risk_ : DisclosureRisk
-        The attack, the bound on correct orientation for every quasi-identifier, what is not protected.
+        The attack, the bound on correct orientation for every quasi-identifier, and what is not protected.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X has string names.
 
     See Also
     --------
-    skprivate.collaborative.CollaborativeRegressor : Asks several sites with coarsened queries.
+    skprivate.collaborative.CollaborativeRegressor : Sends coarsened queries to several sites.
     BoundsScaler : Maps declared bounds to [0, 1].
 
     Notes
     -----
-    **Privacy.** Not differential privacy. Defended against is the attribute attack: somebody who has a table
-    of names with the same attributes, known up to mu, links a query to a row within mu. *Correct orientation*
-    is the share of values, in percent, with ``|v - v'| <= 2 mu``; of a value further away than that, a table
-    that is right up to mu has no true entry within mu of v'. Where v is uniform over its range, correct
+    **Privacy.** This is not differential privacy. It defends against the attribute attack: somebody has a
+    table of names with the same attributes, known up to mu, and links a query to a row within mu. *Correct
+    orientation* is the share of values, in percent, with ``|v - v'| <= 2 mu``. If a value is further away, a
+    table that is right up to mu has no true entry within mu of v'. If v is uniform over its range, correct
     orientation is exactly 100 min(1, mu 2^(depth + 2) / (b - a)) (Proposition 1 of the paper, which states a
     bound): v is uniform in its cell, so ``|v - v'|`` is uniform on [0, w / 2] and at most 2 mu with
-    probability min(1, 4 mu / w). Where the density of v is at most q times the uniform one, correct
-    orientation is at most q times that.
-    `disclosure_risk_` takes mu to be 1/1000 of the range: 0.4 % times 2^depth, 6.4 % at depth 4.
+    probability min(1, 4 mu / w). If the density of v is at most q times the uniform one, correct orientation
+    is at most q times that. `disclosure_risk_` assumes a mu of 1/1000 of the range: 0.4 % times 2^depth,
+    6.4 % at depth 4.
 
     Proof: :doc:`/proofs/swapping`.
 
-    Bounds must be public; read from rows they are recorded as a leak. Not protected: other columns; the cell
-    itself, and so whoever is alone in it; values on a lattice, such as ages in decades, whose correct
-    orientation may be 0 % or 100 % at any depth; a person whose cells of several attributes together hold
-    nobody else; and that two queries of one person lie in the same cells, always. Whoever sees one value
-    coarsened over several ranges or to several depths knows that it lies where all those cells overlap:
-    choose one range and depth, and keep to them.
+    Bounds must be public. If they are read from rows, they are recorded as a leak. Not protected are:
+
+    - other columns;
+    - the cell itself, and so a person alone in it;
+    - values on a lattice, such as ages in decades: correct orientation may be 0 % or 100 % at any depth;
+    - a person alone in the cells of several attributes together;
+    - the fact that two queries of one person always lie in the same cells.
+
+    If one value is coarsened over several ranges or to several depths, it lies in the overlap of all those
+    cells. So choose one range and depth, and keep them.
 
     Cells are exact: edges are compared as the real numbers a + j w, not as rounded ones. Coarsening twice is
-    coarsening once, bit for bit. NaN passes, and stands for every cell that is no number; an infinite value
-    is in the outermost cell. No cell makes the step fail where bounds are declared: a private estimator
-    behind it refuses NaN and counts the failure, or in strict mode replaces it. Rows of data frames come back
-    in frames of the same kind, with the quasi-identifiers as float64 and all other columns as they were.
+    coarsening once, bit for bit. Cells that are no numbers become NaN, and NaN is not changed. An infinite
+    value is in the outermost cell. If bounds are declared, no cell makes the step fail. A private estimator
+    behind it refuses NaN and counts the failure, or in strict mode replaces it. Data frames are returned as
+    frames of the same kind, with the quasi-identifiers as float64 and all other columns unchanged.
 
     References
     ----------
@@ -154,13 +158,13 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 
     @private_fit
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the quasi-identifiers and lay out their cells.
+        """Find the quasi-identifiers and compute their cells.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Quasi-identifiers are numbers; NaN stands for every cell that is none. Other columns may be
-            anything. Values are looked at only where bounds are not declared.
+            Quasi-identifiers are numbers; other cells count as NaN. Other columns may be anything. Values are
+            read only if bounds are not declared.
         y : ignored
 
         Returns
@@ -170,10 +174,9 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         Raises
         ------
         TypeError, ValueError
-            The type of a quasi-identifier's column is not one of numbers or objects, or a parameter does not
-            fit X.
+            The column of a quasi-identifier holds neither numbers nor objects, or a parameter does not fit X.
         PrivacyLeakError
-            In strict mode, where the rows would say what the bounds or the quasi-identifiers are.
+            In strict mode, if the bounds or the quasi-identifiers would be read from rows.
         """
         X = self._check_table(X, reset=True)
         names = self._names()
@@ -201,7 +204,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         Returns
         -------
         X_out : ndarray or data frame of shape (n_samples, n_features)
-            With ``perturb_fit=False`` of the same kind and types as what `transform` returns.
+            Its kind and types are those of `transform`, also with ``perturb_fit=False``.
         """
         self.fit(X, y)
         return self._transform(X, perturb=self.perturb_fit)
@@ -216,15 +219,15 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         Returns
         -------
         X_out : ndarray or data frame of shape (n_samples, n_features)
-            A new table of the kind of X. Arrays of numbers become float64; an array of objects stays one,
+            A new table of the kind of X. Arrays of numbers become float64. An array of objects stays one,
             unless every column is a quasi-identifier.
 
         Raises
         ------
         TypeError, ValueError
-            Wrong columns, or a quasi-identifier's column whose type is not one of numbers or objects.
+            The columns are wrong, or that of a quasi-identifier holds neither numbers nor objects.
         """
-        # One row in microseconds: nothing but the form of a plain array is looked at.
+        # One row in microseconds: only the type and shape of a plain array are checked.
         if self._is_plain(X):
             return self._perturb(X)
         return self._transform(X, perturb=True)
@@ -241,7 +244,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         return replace_columns(X, self.quasi_identifiers_.tolist(), values)
 
     def _is_plain(self, X: Any) -> bool:
-        """Whether X is an array of the right form, with nothing to convert or to warn about."""
+        """Whether X is an array of the right type and shape, with nothing to convert or to warn about."""
         if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not len(X):
             return False
         return bool(X.shape[1] == getattr(self, "_n_plain_columns", None))
@@ -256,8 +259,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         return getattr(self, "feature_names_in_", None)
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
-        """Check form, names and number of columns; values of other columns are nobody's business."""
-        # Before an array is made of it, which drops a mask.
+        """Check shape, names and number of columns, without the values of other columns."""
+        # Before a conversion to an array, which drops a mask.
         refuse_kinds(X, all_columns=False)
         if is_frame(X):
             if not len(X):
@@ -284,7 +287,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         return np.array(depths, dtype=np.intp)
 
     def _resolve_ranges(self, columns: list[int], names: Any, values: FloatArray) -> tuple[Any, Any]:
-        """Return ranges of the quasi-identifiers: as declared, else those of the rows."""
+        """Return ranges of the quasi-identifiers: the declared ones, else those of the rows."""
         if self.bounds is None:
             check_array(values, ensure_all_finite="allow-nan", ensure_min_features=0)
             if np.isnan(values).all(axis=0).any():
@@ -292,7 +295,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             return np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         bounds = self.bounds
         if isinstance(bounds, Mapping):
-            # Other columns need no bounds; any do, so that one check covers all forms.
+            # Other columns need no bounds. They get arbitrary ones, so that one check covers all forms.
             bounds = dict(bounds)
             for column in set(range(self.n_features_in_)) - set(columns):
                 if column not in bounds and (names is None or names[column] not in bounds):
@@ -308,13 +311,13 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             starts.append(starts[-1] + len(parts[-1]))
         self._table = np.concatenate(parts)
         self._plan = np.column_stack([self.quasi_identifiers_, self.depths_, starts[:-1]]).astype(np.intp)
-        # A plain array where fit saw names deserves scikit-learn's warning.
+        # If the fit had names, a plain array needs scikit-learn's warning.
         self._n_plain_columns = None if self._names() is not None else self.n_features_in_
 
     def _state_risk(self, names: Any, leaks: list[str]) -> DisclosureRisk:
         labels = [label_of(column, names) for column in self.quasi_identifiers_]
         lower, upper = self.bounds_
-        # mu is a share of the range, so that the range cancels; one without width hides nothing.
+        # mu is a share of the range, so that the range cancels. A range without width hides nothing.
         shares = np.where(lower < upper, np.minimum(100.0, 100.0 * _MU * 2.0 ** (self.depths_ + 2)), 100.0)
         others = self.n_features_in_ - len(labels)
         depths = self.depths_.tolist()
@@ -338,13 +341,13 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 _UNPROTECTED = (
     "the cell of a value, and whether it is missing",
     "values on a lattice (ages in decades): all of them or none may be found, at any depth",
-    "that two queries of one person lie in the same cells",
+    "the fact that two queries of one person lie in the same cells",
     "a person alone in a cell, or in the cells of several attributes together",
 )
 
 
 def _cells(lower: float, upper: float, depth: int) -> FloatArray:
-    """Return the inner edges of 2^depth cells, then their centres, as the kernel reads them."""
+    """Return the inner edges of 2^depth cells, then their centres, for the kernel."""
     # Whole numbers over one denominator, a power of two: Python divides them with correct rounding.
     halves = 2 << depth
     ends = Fraction(lower), Fraction(upper)
@@ -354,13 +357,13 @@ def _cells(lower: float, upper: float, depth: int) -> FloatArray:
     exact = [start + half * step for half in range(1, halves)]
     centres = np.array([numerator / denominator for numerator in exact[::2]])
     edges = np.array([_at_least(numerator, denominator) for numerator in exact[1::2]])
-    # A cell of few floats: rounding must not carry a centre out of it, or coarsening twice would move it.
+    # In a cell of few floats, rounding must not move a centre out, or coarsening twice would move it again.
     centres[:-1] = np.minimum(centres[:-1], np.nextafter(edges, -np.inf))
     return np.concatenate([edges, np.maximum(centres, lower)])
 
 
 def _at_least(numerator: int, denominator: int) -> float:
-    """Return the least float that is not below a quotient: v is at or above the one iff it is the other."""
+    """Return the least float that is not below a quotient. A float is at or above both, or below both."""
     nearest = numerator / denominator
     top, bottom = nearest.as_integer_ratio()
     return nearest if top * denominator >= numerator * bottom else math.nextafter(nearest, math.inf)
@@ -375,13 +378,13 @@ def is_frame(X: Any) -> bool:
 
 
 def _is_of(library: str, X: Any) -> bool:
-    # Whoever passes a frame has imported its library.
+    # A frame exists only if its library is imported.
     module = sys.modules.get(library)
     return module is not None and isinstance(X, module.DataFrame)
 
 
 def as_table(X: Any) -> Any:
-    """Return what is not an array or a frame as an array in which numbers beside text stay numbers."""
+    """Return an array, or a frame as it is. In lists, numbers beside text stay numbers."""
     if hasattr(X, "__array_namespace__"):
         return np.asarray(X)
     if is_frame(X) or not isinstance(X, list | tuple):
@@ -391,12 +394,12 @@ def as_table(X: Any) -> Any:
     return np.asarray(cells.tolist()) if plain else cells
 
 
-# Of a list: these very types, since a subclass may raise what it likes.
+# Types of numbers in a list. Subclasses may raise any error, so they do not count.
 _NUMBERS = {int, float, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefdg")}
 
 
 def label_of(column: int, names: Sequence[str] | None) -> str:
-    """Return the name of a column as it is printed: its own, else ``x`` and its position."""
+    """Return the printed name of a column: its own, or ``x`` and its position."""
     return f"x{column}" if names is None else str(names[column])
 
 
@@ -407,9 +410,9 @@ def resolve_columns(choice: Any, X: Any, names: Sequence[str] | None) -> list[in
     ----------
     choice : str, int, slice, array-like, callable or None
     X : array or data frame
-        Given to a callable, which returns one of the other forms.
+        Argument of a callable, which returns one of the other forms.
     names : sequence of str or None
-        Names of the columns, where X has any.
+        Names of the columns, if X has any.
 
     Returns
     -------
@@ -428,7 +431,7 @@ def resolve_columns(choice: Any, X: Any, names: Sequence[str] | None) -> list[in
         return list(range(n_features))
     if isinstance(choice, slice):
         if isinstance(choice.start, str) or isinstance(choice.stop, str):
-            raise TypeError("quasi_identifiers: a slice is over positions; list the names instead.")
+            raise TypeError("quasi_identifiers: a slice is over positions. List the names instead.")
         return list(range(n_features))[choice]
     if not isinstance(choice, str | Integral | Iterable):
         kind = type(choice).__name__
@@ -444,7 +447,7 @@ def resolve_columns(choice: Any, X: Any, names: Sequence[str] | None) -> list[in
 
 
 def positions_of(chosen: Iterable[Any], n_features: int, names: Sequence[str] | None, name: str) -> list[int]:
-    """Return positions of columns that are given by names or positions, none of them twice."""
+    """Return positions of columns from names or positions; refuse repeated ones."""
     columns = [_position(item, n_features, names, name) for item in chosen]
     if len(set(columns)) < len(columns):
         raise ValueError(f"{name}: a column is given twice.")
@@ -467,7 +470,7 @@ def _position(item: Any, n_features: int, names: Sequence[str] | None, name: str
 
 
 def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) -> FloatArray:
-    """Return some columns as numbers, NaN for what is none; no cell makes it fail, nothing is shared with X.
+    """Return a copy of some columns as numbers; other cells become NaN, and no cell makes it fail.
 
     Parameters
     ----------
@@ -482,25 +485,25 @@ def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) ->
     Raises
     ------
     TypeError, ValueError
-        The type of a column is one of text, dates or complex numbers.
+        A column holds text, dates or complex numbers.
     """
     values = np.empty((X.shape[0], len(columns)))
     for place, column in enumerate(columns):
         cells, label = _raw(X, column), f"column {label_of(column, names)!r}"
         kind = list(X.dtypes)[column] if is_frame(X) else X.dtype
-        # Dates of a time zone arrive as objects, too.
+        # Dates with a time zone are objects, too.
         kinds = {cells.dtype.kind, getattr(kind, "kind", "O")}
         if not kinds <= set("biufO") or str(kind) in _TEXT:
             raise ValueError(
-                f"{label} is a quasi-identifier and does not hold numbers; put "
-                "DomainEncoder(TableDomain({...})) in front, or leave it out of quasi_identifiers: other "
-                "columns pass through as they are."
+                f"{label} is a quasi-identifier and does not hold numbers. Put "
+                "DomainEncoder(TableDomain({...})) in front, or leave the column out of quasi_identifiers: "
+                "other columns are not changed."
             )
         values[:, place] = numbers_of(cells, label)
     return values
 
 
-# Of pandas and polars, whose cells arrive as objects.
+# Types of text in pandas and polars, with cells as objects.
 _TEXT = ("str", "string", "String")
 
 
@@ -516,7 +519,7 @@ def _raw(X: Any, column: int) -> NDArray[Any]:
 
 
 def replace_columns(X: Any, columns: Sequence[int], values: FloatArray) -> Any:
-    """Return X with other values in some columns; X itself is not written to.
+    """Return X with other values in some columns; X itself does not change.
 
     Parameters
     ----------
@@ -527,8 +530,8 @@ def replace_columns(X: Any, columns: Sequence[int], values: FloatArray) -> Any:
     Returns
     -------
     X_new : ndarray or data frame
-        Of X's kind. The replaced columns of a frame are of float64; an array of numbers becomes one of
-        float64, any other array stays one of objects.
+        A table of the kind of X. Replaced columns of a frame are float64. An array of numbers becomes
+        float64, and any other array is one of objects.
     """
     if _is_of("pandas", X):
         frame = X.copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scaling by declared bounds and encoding by declared columns, without looking at the data."""
+"""Scaling by declared bounds and encoding by declared columns, without learning from rows."""
 
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -24,36 +24,36 @@ from ..utils._tables import check_array, read_numbers, within_bounds
 
 @public_module("skprivate.preprocessing")
 class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Map declared bounds to [0, 1], column by column, without looking at the data.
+    """Map declared bounds to [0, 1], column by column, without learning from rows.
 
-    A ``StandardScaler`` or ``MinMaxScaler`` in front of a private estimator reads private rows and pays
-    nothing, so the pipeline is not private. This one is stateless: what it does depends on ``bounds`` alone.
+    A ``StandardScaler`` or ``MinMaxScaler`` in front of a private estimator reads private rows without
+    spending budget, so the pipeline is not private. This scaler is stateless: it depends on ``bounds`` alone.
 
     Parameters
     ----------
     bounds : pair or dict, default=(0.0, 1.0)
         ``(lower, upper)``, each a scalar or an array of shape (n_features,), or a dict
-        ``{column: (lower, upper)}`` over all columns, by name or position; in the units of X, from public
-        knowledge.
+        ``{column: (lower, upper)}`` over all columns, by name or position. They are in the units of X, from
+        public knowledge.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X has string names.
 
     See Also
     --------
-    skprivate.privacy_report : Names every step of a pipeline that read private rows without paying.
+    skprivate.privacy_report : Names the steps of a pipeline that read private rows without spending budget.
 
     Notes
     -----
-    **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. Values outside the
-    bounds are clipped silently: a count or a message would leak. No cell makes the step fail, since a step
-    does not know the ledger that counts failures. In strict mode an infinity goes to its bound, and what is
-    missing or no number to the middle of the bounds. Otherwise all of these are NaN, which the private
-    estimator behind the step refuses and counts.
+    **Privacy.** ``fit`` learns and releases nothing, so no budget is spent. Values outside the bounds are
+    clipped without a warning: a count or a message would be a leak. No cell makes the step fail, since a step
+    does not know the ledger that counts failures. In strict mode an infinity becomes its bound, and a cell
+    that is missing or no number becomes the middle of the bounds. Otherwise all of these become NaN. The
+    private estimator behind the step refuses NaN and counts the failure.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
 
     @redact_errors
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check X and the bounds; learns nothing else.
+        """Check X and the bounds; learn nothing else.
 
         Parameters
         ----------
@@ -89,19 +89,19 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         Raises
         ------
         TypeError, ValueError
-            X is no table, or one of dates, masks or complex numbers, or the bounds do not fit it.
+            X is no table, or a table of dates, masks or complex numbers, or the bounds do not fit it.
         """
         X = read_numbers(self, X)
         check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         return self
 
     def check_public(self, shape: PublicShape) -> None:
-        """Raise what a fit to rows of such a shape would raise whatever they hold."""
+        """Raise the errors of a fit that any rows of such a shape would cause."""
         shape.check_bounds(self.bounds, "bounds")
 
     @redact_errors
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Map X to [0, 1], clipping what lies outside the bounds.
+        """Map X to [0, 1], and clip values outside the bounds.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         X = read_numbers(self, X, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         X = within_bounds(X, lower, upper) if self.is_strict() else np.where(np.isinf(X), np.nan, X)
-        # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
+        # Halve values if the width overflows, near the largest float. The least float cannot be halved.
         unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
         scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)
         return np.clip(scaled, 0.0, 1.0)
@@ -147,34 +147,34 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         return tags
 
 
-# Tables as numbers by declared columns instead of by what private rows hold.
+# Tables as numbers by declared columns instead of by values in private rows.
 
 
 @public_module("skprivate.preprocessing")
 class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator):
-    """Encode the columns of a table as numbers by their declaration, without looking at the data.
+    """Encode the columns of a table as numbers by their declaration, without learning from rows.
 
     A ``OneHotEncoder`` or an ``OrdinalEncoder`` in front of a private estimator learns its categories from
-    private rows and pays nothing, so the pipeline is not private. This one is stateless: what it does depends
-    on ``domain`` alone. The trees and regressors of this package take a domain themselves; the encoder is for
-    pipelines with other steps.
+    private rows without spending budget, so the pipeline is not private. This encoder is stateless: it
+    depends on ``domain`` alone. The trees and regressors of this package take a domain themselves. The
+    encoder is for pipelines with other steps.
 
     Parameters
     ----------
     domain : TableDomain, default=None
-        What is publicly known of the columns. None: X holds numbers, which pass as they are.
+        The public declaration of the columns. None: X holds numbers, which are not changed.
     levels : {"one-hot", "codes"}, default="one-hot"
-        How levels without an order are encoded: as one column a level, or as one column that holds the
-        position of the level. Levels with an order always are one column.
+        Encoding of levels without an order: as one column per level, or as one column with the position of
+        the level. Levels with an order are always one column.
     missing : {"error", "fill", "indicator"}, default=None
-        What a missing cell becomes in every column, see `NumberColumn`. None: what ``domain`` says.
+        Treatment of missing cells in every column, see `NumberColumn`. None: as ``domain`` declares it.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns: those of the domain, or of X where there is no domain and X had string names.
+        Names of the columns: those of the domain, or without a domain those of X, if X has string names.
 
     See Also
     --------
@@ -183,10 +183,10 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. No cell makes the
-    step fail, since a step does not know the ledger that counts failures. In strict mode what is no value of
-    its column counts as missing. Otherwise it is NaN in all encoded columns of its column, and so is what is
-    missing where ``missing="error"``; without a domain it always is. The private estimator behind the step
+    **Privacy.** ``fit`` learns and releases nothing, so no budget is spent. No cell makes the step fail,
+    since a step does not know the ledger that counts failures. In strict mode a cell that is no value of its
+    column counts as missing. Otherwise it becomes NaN in all encoded columns of its column. So does a missing
+    cell with ``missing="error"``, and any such cell without a domain. The private estimator behind the step
     refuses NaN and counts the failure, or in strict mode replaces it.
 
     Examples
@@ -225,7 +225,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
 
     @redact_errors
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check X and the parameters; learns nothing else.
+        """Check X and the parameters; learn nothing else.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         return self
 
     def check_public(self, shape: PublicShape) -> None:
-        """Raise what a fit to rows of such a shape would raise whatever they hold."""
+        """Raise the errors of a fit that any rows of such a shape would cause."""
         self._check_parameters()
         names = None if self.domain is None else self.domain.names
         if names is None or shape.n_features is None:
@@ -283,8 +283,8 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features)
-            Objects, as of `TableDomain.decode`: nothing is lost where missing cells have an indicator.
-            Numbers where there is no domain.
+            Objects, as in `TableDomain.decode`. Nothing is lost if missing cells have an indicator. Numbers
+            without a domain.
         """
         encoded: FloatArray = check_array(X, dtype=np.float64)
         domain = self._domain()
@@ -302,8 +302,8 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the columns of X. None: those that fit saw; without a domain and without names, x0, x1,
-            and so on. With a domain they must be its names.
+            Names of the columns of X. None: those of the fit; without a domain and without names, x0, x1, and
+            so on. With a domain they must be its names.
 
         Returns
         -------
@@ -312,7 +312,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         Raises
         ------
         ValueError
-            Other names than those of the columns.
+            The names are not those of the columns.
         """
         domain = self._domain()
         if domain is None:
@@ -321,7 +321,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         else:
             known = np.array(domain.names, dtype=object)
         given: Any = known if input_features is None else np.asarray(input_features, dtype=object)
-        # Columns go by name where there is a domain: their order does not matter.
+        # With a domain, columns are found by name: their order does not matter.
         same = np.array_equal if domain is None else _same_names
         if known is not None and not same(given, known):
             raise ValueError("input_features is not equal to feature_names_in_")
@@ -339,7 +339,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         )
 
     def _domain(self) -> TableDomain | None:
-        """Return the domain with what the other parameters say."""
+        """Return the domain, changed by the other parameters."""
         if self.domain is None or (self.levels == "one-hot" and self.missing is None):
             return self.domain
         changed = {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Local randomizers: one client's report, the curator's aggregation, unbiased estimates.
 
-A client needs numpy only: nothing here imports scikit-learn or SciPy.
+A client needs only NumPy: nothing here imports scikit-learn or SciPy.
 """
 
 from ..utils import lazy_exports

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports about one column that the client draws: its bin there and the label, by subset selection."""
+"""Reports about one column that the client draws: its bin there and its label, by subset selection."""
 
 from fractions import Fraction
 from typing import Any
@@ -24,18 +24,18 @@ _COLUMN = np.dtype("<u2")
 
 @public_module("skprivate.randomizers")
 class ColumnRandomizer(LocalRandomizer):
-    """Subset selection on (bin, label) of one column, which the client draws and names.
+    """Subset selection on (bin, label) of one column, which the client draws and reports.
 
-    The column is drawn uniformly, without a look at the data, and sent as it is. The category of the client
-    in that column, ``n_labels * bin + label``, is then sent by subset selection. From all reports follow the
-    numbers of clients by column, bin and label.
+    The column is drawn uniformly, independently of the data, and sent in the clear. The category of the
+    client in that column, ``n_labels * bin + label``, is sent by subset selection. All reports together give
+    estimates of the numbers of clients by column, bin and label.
 
     Parameters
     ----------
     epsilon : float or Fraction
         Privacy loss of one report, > 0 and finite.
     n_cells : int
-        Bins of every column.
+        Number of bins of every column.
     n_labels : int, default=2
         Number of labels.
     n_columns : int, default=1
@@ -46,34 +46,34 @@ class ColumnRandomizer(LocalRandomizer):
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: the request.
+        Cost of a report: the request.
     n_columns : int
         Number of columns.
     subset_size : int
         Number of categories in a report.
     threshold : int
-        The category is in the set when a uniform 64-bit word falls below it.
+        The category is in the set if a uniform 64-bit word is below this.
     odds : Fraction
         The exact ratio of the probabilities of a report under a category in it and one outside, at most
         exp(epsilon).
 
     See Also
     --------
-    SubsetRandomizer : What is sent about the drawn column.
+    SubsetRandomizer : The mechanism for the drawn column.
 
     Notes
     -----
-    What `randomize` and `simulate` take are the categories of a client in ALL columns, of shape
-    ``(n, n_columns)``. A report has two bytes for the column, and a bit per category of one column. Counts
-    have the shape ``(n_columns, n_cells * n_labels)``; `estimate` returns the shape ``(n_columns, n_cells,
-    n_labels)``, for the clients that drew the column. `variance` and `leakage` are those of any one column,
-    whose share of the n clients is taken to be n / n_columns.
+    `randomize` and `simulate` take the categories of a client in ALL columns, of shape ``(n, n_columns)``. A
+    report has two bytes for the column, and a bit for each category of one column. Counts have the shape
+    ``(n_columns, n_cells * n_labels)``. `estimate` returns the shape ``(n_columns, n_cells, n_labels)``, for
+    the clients that drew the column. `variance` and `leakage` are those of one column, assuming that n /
+    n_columns of the n clients drew it.
 
     **Privacy.** Relation: local. The column has the same distribution whatever the client's data. Given the
-    column, the report is one of subset selection: any two clients differ in the probability of a report by
-    at most ``odds``, which is certified in integers to be at most exp(epsilon). Only integers are compared:
-    there is no floating point to attack. The number of random words used does not depend on the data, but
-    the time of other operations is not guaranteed to be constant.
+    column, the report is one of subset selection: any two clients differ in the probability of a report by at
+    most a factor ``odds``, which is certified in integers to be at most exp(epsilon). Only integers are
+    compared, so there is no floating point to attack. The number of random words does not depend on the data,
+    but the time of other operations may.
 
     Proof: :doc:`/proofs/subset`.
 
@@ -130,9 +130,9 @@ class ColumnRandomizer(LocalRandomizer):
         )
 
     def blanket(self) -> Blanket | None:
-        """Return what the reports of all clients have in common: in every column that of subset selection.
+        """Return the common part of all clients' reports: in every column that of subset selection.
 
-        The column has one distribution for all clients, so the masses add up to those of one column.
+        The column has the same distribution for all clients, so the masses add up to those of one column.
 
         Returns
         -------
@@ -142,12 +142,12 @@ class ColumnRandomizer(LocalRandomizer):
 
     @property
     def client_variance(self) -> float:
-        """Variance that a client adds to the estimate of a category of its column that is not its own."""
+        """Variance that a client adds to the estimate of another category than its own in its column."""
         # A label's estimate has half the variance of a difference of two.
         return 0.5 * self._inner._pair_variances()[1]
 
     def clients_by_column(self, counts: ArrayLike) -> IntArray:
-        """Return how many clients drew each column; the reports tell it.
+        """Return the number of clients that drew each column, which the reports contain.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class ColumnRandomizer(LocalRandomizer):
         return np.asarray(counts).sum(axis=1) // self.subset_size
 
     def column_variances(self, counts: ArrayLike) -> FloatArray:
-        """Return the noise variance of the estimate of a category that few clients of a column are in.
+        """Return the noise variance of the estimate of a category with few clients.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class ColumnRandomizer(LocalRandomizer):
     def _aggregate(self, reports: NDArray[Any]) -> IntArray:
         columns = np.ascontiguousarray(reports[:, : _COLUMN.itemsize]).view(_COLUMN).ravel()
         if len(columns) and columns.max() >= self.n_columns:
-            raise ValueError(f"a report names no column of 0..{self.n_columns - 1}: another specification?")
+            raise ValueError(f"a report has no column of 0..{self.n_columns - 1}: another specification?")
         counts = np.zeros(self.counts_shape, dtype=np.int64)
         order = np.argsort(columns, kind="stable")
         ends = np.searchsorted(columns[order], np.arange(self.n_columns + 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Randomizers made by the name of a mechanism, from a dictionary, or as the cheapest of small variance."""
+"""Randomizers from the name of a mechanism, from a dictionary, or by size and variance of reports."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from ._interface import LocalRandomizer
 from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
 from ._response import HadamardRandomizer, KRRRandomizer, LabelRandomizer, SubsetRandomizer, UnaryRandomizer
 
-#: The mechanisms of `make_randomizer`, but "auto".
+#: The mechanisms of `make_randomizer`, without "auto".
 MECHANISMS: dict[str, type[LocalRandomizer]] = {
     kind.name: kind
     for kind in (
@@ -27,14 +27,15 @@ MECHANISMS: dict[str, type[LocalRandomizer]] = {
         LaplaceRandomizer,
     )
 }
-# Only where the cell is public may the label go alone, and a client has a cell in every column only where
-# columns are asked about: no name of a mechanism stands for these.
+# These two have no name in `make_randomizer`: the label is randomised alone only if the cell is public, and a
+# client has a cell in every column only if the question is about columns.
 _RESTORABLE: dict[str, type[LocalRandomizer]] = {
     **MECHANISMS,
     ColumnRandomizer.name: ColumnRandomizer,
     LabelRandomizer.name: LabelRandomizer,
 }
-# Largest ratio of variances that fewer bytes may cost: 5 % more clients make up for it.
+# Largest ratio of variances that is accepted for fewer bytes; 5 % more clients compensate for it. Set by
+# hand.
 _TOLERANCE = 1.05
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
@@ -52,9 +53,10 @@ def make_randomizer(
     Parameters
     ----------
     mechanism : {"auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"}
-        "auto": of the first four, the one with the fewest bytes per report whose exact variance is at most
-        1.05 times the least; of two with equal bytes, the one of less variance. With more than two labels the
-        least is that of subset selection; with two, signed Hadamard reports can have less.
+        "auto": among the first four, the one with the fewest bytes per report whose exact variance is at most
+        1.05 times the smallest. Among mechanisms with the same number of bytes, the one with the smaller
+        variance. With more than two labels subset selection has the smallest variance; with two, signed
+        Hadamard reports can have a smaller one.
     epsilon : float or Fraction
         Privacy loss of one report, > 0 and finite.
     n_cells : int
@@ -62,7 +64,8 @@ def make_randomizer(
     n_labels : int, default=2
         Number of labels.
     counts_cells : bool, default=False
-        Of "auto": True where the reports have to tell how full a cell is, which signed reports do not.
+        For "auto": whether the reports must show the number of clients in a cell, which signed reports do
+        not.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def make_randomizer(
     Raises
     ------
     TypeError, ValueError
-        The mechanism is unknown, or refuses the other parameters.
+        The mechanism is unknown, or does not accept the other parameters.
 
     Examples
     --------
@@ -88,12 +91,12 @@ def make_randomizer(
 
 
 def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
-    """Restore a randomizer from what its ``to_dict`` returned.
+    """Restore a randomizer from its ``to_dict``.
 
     Parameters
     ----------
     description : mapping
-        As from JSON; nothing in it is trusted.
+        Content of JSON, which is checked.
 
     Returns
     -------
@@ -103,7 +106,7 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
     Raises
     ------
     ValueError
-        The description is not one that ``to_dict`` returns.
+        The description does not come from ``to_dict``.
 
     Examples
     --------
@@ -118,25 +121,25 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
         content = dict(description)
         kind = _RESTORABLE[content.pop("mechanism")]
         epsilon = content.pop("epsilon")
-        # Fraction would read "1e999999999" too, and fill the memory.
+        # Fraction would also read "1e999999999", and fill the memory.
         if not isinstance(epsilon, str) or not _FRACTION.fullmatch(epsilon):
             raise ValueError("epsilon must be a fraction.")
         randomizer = kind(Fraction(epsilon), **content)
     except (TypeError, ValueError, KeyError, ArithmeticError) as error:
         raise ValueError(f"this does not describe a randomizer: {error}") from error
-    # An option that is absent or null would be chosen anew.
+    # A missing or null option would be chosen again.
     if randomizer.to_dict() != dict(description):
         raise ValueError("this does not describe a randomizer: an option is missing or not in lowest terms.")
     return randomizer
 
 
-# A fit compares the same mechanisms several times, and a search in every fit; none of them ever changes.
+# A fit compares the same mechanisms several times, and a search does so in every fit. They never change.
 @lru_cache(maxsize=64, typed=True)
 def _cheapest(epsilon: Fraction, n_cells: int, n_labels: int, counts_cells: bool) -> LocalRandomizer:
     made: list[LocalRandomizer] = [SubsetRandomizer(epsilon, n_cells, n_labels)]
     unsigned = partial(HadamardRandomizer, signed=False)
     for kind in (unsigned if counts_cells else HadamardRandomizer, KRRRandomizer, UnaryRandomizer):
-        # Each has its own least epsilon and largest number of cells; subset selection took these.
+        # Each has its own smallest epsilon and largest number of cells; subset selection has accepted these.
         with suppress(ValueError):
             made.append(kind(epsilon, n_cells, n_labels))
     limit = _TOLERANCE * min(randomizer._even_variance() for randomizer in made)

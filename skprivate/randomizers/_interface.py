@@ -19,7 +19,7 @@ from ..noise._mechanisms import Entropy
 from ..utils import check_epsilon, check_int
 from ..utils._public_module import public_module
 
-# Bytes of the reports that `simulate` holds at a time.
+# Number of bytes of reports that `simulate` holds at a time.
 _BYTES_AT_ONCE = 2**26
 
 
@@ -28,8 +28,8 @@ class LocalRandomizer(ABC):
     """Turns a client's (cell, label) into one epsilon-LDP report, and reports into unbiased estimates.
 
     A category is ``n_labels * cell + label`` with a label of 0..n_labels - 1. With two labels the signed sum
-    of every cell is estimated, ``W_j = sum of (2 label - 1) over the clients in cell j``, whose sign is the
-    majority label; with more, the number of clients of every category.
+    of every cell is estimated, ``W_j = sum of (2 label - 1) over the clients in cell j``. Its sign is the
+    majority label. With more labels the number of clients of every category is estimated.
 
     Parameters
     ----------
@@ -38,24 +38,24 @@ class LocalRandomizer(ABC):
     n_cells : int
         Number of cells, at least 1.
     n_labels : int, default=2
-        Number of labels, at least 2; mechanisms that are ``binary_only`` refuse more.
+        Number of labels, at least 2; exactly 2 for mechanisms that are ``binary_only``.
 
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: never above the request.
+        Cost of a report: never above the request.
     epsilon_requested : Fraction
-        The request, exactly.
+        The exact request.
     n_cells : int
         Number of cells.
     n_labels : int
         Number of labels.
     report_dtype : dtype
-        Of the array of reports.
+        Type of the array of reports.
     report_shape : tuple of int
-        Of one report, ``()`` for a number: n reports have the shape ``(n, *report_shape)``.
+        Shape of one report, ``()`` for a number; n reports have the shape ``(n, *report_shape)``.
     counts_shape : tuple of int
-        Of what `aggregate` returns.
+        Shape of the result of `aggregate`.
 
     Raises
     ------
@@ -63,14 +63,13 @@ class LocalRandomizer(ABC):
         A parameter is out of range, or epsilon is too small for the integers of the mechanism.
     """
 
-    #: Short name, as in the estimators' ``mechanism`` parameter.
+    #: Short name, as in the parameter ``mechanism`` of the estimators.
     name: str
-    #: Between whose data a report hides the difference: "local", any two categories; "label", any two of one
-    #: cell.
+    #: Neighbouring relation: "local", any two categories; "label", any two categories of one cell.
     relation: str = "local"
     #: Whether more than two labels are refused.
     binary_only: bool = False
-    #: Integer L1 sensitivity and scale of the noise, where there is noise; None for randomised response.
+    #: Integer L1 sensitivity and scale of the noise; None for randomised response.
     sensitivity: int | None = None
     noise_scale: int | None = None
 
@@ -78,7 +77,7 @@ class LocalRandomizer(ABC):
     report_shape: tuple[int, ...] = ()
     counts_shape: tuple[int, ...]
 
-    # Parameters beyond the three of all mechanisms; each has an attribute of its name.
+    # Further parameters beside the three of all mechanisms; each has an attribute with its name.
     _options: tuple[str, ...] = ()
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
@@ -101,18 +100,18 @@ class LocalRandomizer(ABC):
 
     @property
     def specification(self) -> str:
-        """Hash over everything that a report depends on; two randomizers with one hash are the same."""
+        """Hash over everything on which a report depends; two randomizers with one hash are the same."""
         content = {"format": "skprivate.randomizer", "version": 1, **self.to_dict()}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that a report depends on, ready for JSON.
+        """Return everything on which a report depends, as JSON values.
 
         Returns
         -------
         description : dict
-            ``mechanism``, ``epsilon`` (a Fraction as a string), ``n_cells``, ``n_labels`` and the
-            mechanism's own parameters; `randomizer_from_dict` restores the randomizer.
+            ``mechanism``, ``epsilon`` (a Fraction as a string), ``n_cells``, ``n_labels`` and the mechanism's
+            own parameters. `randomizer_from_dict` restores the randomizer.
         """
         return {
             "mechanism": self.name,
@@ -123,13 +122,13 @@ class LocalRandomizer(ABC):
         }
 
     def drawn_by(self) -> dict[str, str]:
-        """Return the integers that reports are drawn by, which a client in another language does not compute.
+        """Return the integers by which reports are drawn, for clients in other languages.
 
         Returns
         -------
         integers : dict of str to str
-            In decimal digits, since numbers in JSON may be doubles: ``threshold`` of randomised response,
-            ``exponent`` and ``noise_scale`` of Laplace noise.
+            ``threshold`` of randomised response, ``exponent`` and ``noise_scale`` of Laplace noise. They are
+            decimal digits, because numbers in JSON may be doubles.
         """
         names = ("threshold", "exponent", "noise_scale")
         return {name: str(getattr(self, name)) for name in names if getattr(self, name, None) is not None}
@@ -151,7 +150,7 @@ class LocalRandomizer(ABC):
         categories : array-like of int of shape (n,)
             ``n_labels * cell + label`` of every client.
         random_state : None, int, RandomState or Generator, default=None
-            None: entropy of the operating system. Anything else is reproducible and not private.
+            None: entropy of the operating system. Any other value is reproducible and not private.
 
         Returns
         -------
@@ -165,14 +164,15 @@ class LocalRandomizer(ABC):
         return self._randomize(self._check_categories(categories), check_entropy(random_state))
 
     def aggregate(self, reports: ArrayLike, *, specification: str | None = None) -> IntArray:
-        """Return the counts of a batch of reports; counts of batches add.
+        """Return the counts of a batch of reports; counts of batches add up.
 
         Parameters
         ----------
         reports : array-like of shape ``(n, *report_shape)``
-            As returned by `randomize`.
+            Reports of `randomize`.
         specification : str, default=None
-            ``specification`` of the randomizer that made them, where it came along; compared with this one's.
+            ``specification`` of the randomizer that made them, to be compared with this one's. None: no
+            comparison.
 
         Returns
         -------
@@ -181,13 +181,13 @@ class LocalRandomizer(ABC):
         Raises
         ------
         TypeError, ValueError
-            Reports of another type, shape or specification, or that the mechanism never sends; nothing is
-            counted then.
+            Reports have another type, shape or specification, or the mechanism never sends them. Nothing is
+            counted.
         """
         if specification is not None and specification != self.specification:
             raise ValueError(
                 "these reports were made for another specification (mechanism, epsilon or partition); "
-                "aggregate them with the randomizer that they were made for."
+                "aggregate them with their own randomizer."
             )
         if isinstance(reports, np.ma.MaskedArray):
             raise TypeError("reports must not be a masked array: a hidden report would be counted.")
@@ -197,14 +197,14 @@ class LocalRandomizer(ABC):
         if array.shape[1:] != self.report_shape or array.ndim == 0:
             wanted = "(n, " + ", ".join(map(str, self.report_shape)) + ")" if self.report_shape else "(n,)"
             raise ValueError(f"reports must have shape {wanted}, got {array.shape}: another specification?")
-        # Bytes from the middle of a file may be unaligned, which the kernels are not made for.
+        # Bytes from the middle of a file may be unaligned, which the kernels do not support.
         return self._aggregate(np.require(array, requirements=["C", "A"]))
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Return counts distributed as those of the reports of all these clients.
+        """Return counts with the distribution of those of the reports of all these clients.
 
-        A simulation: whoever calls this holds the categories of all clients. Memory does not grow with the
-        number of clients beyond their categories.
+        This is a simulation: the caller holds the categories of all clients. Memory beyond these categories
+        does not grow with the number of clients.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class LocalRandomizer(ABC):
         return counts
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return unbiased estimates of the signed sums (two labels) or of the categories' numbers.
+        """Return unbiased estimates of the signed sums (two labels) or of the numbers of clients by category.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class LocalRandomizer(ABC):
         Returns
         -------
         cell_counts : ndarray of shape (n_cells,) or None
-            None where the reports do not depend on it.
+            None if the reports do not depend on it.
 
         Raises
         ------
@@ -269,16 +269,17 @@ class LocalRandomizer(ABC):
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
         """Return the exact variance of the difference of two labels' estimates in every cell.
 
-        Given the clients' categories, and averaged over the pairs of labels; with two labels it is the
-        variance of the signed sum.
+        The variance is conditional on the clients' categories, and averaged over the pairs of labels. With
+        two labels it is that of the signed sum.
 
         Parameters
         ----------
         n : int
             Number of reports.
         cell_counts : array-like of shape (n_cells,) or (n_cells, n_labels), default=None
-            Number of clients in every cell (the labels equally frequent there), or of every category; n in
-            all. None: all categories, with those that pad a mechanism's table, are equally full.
+            Number of clients in every cell (with equally frequent labels), or of every category; the sum is
+            n. None: all categories have the same number of clients, including those that only pad a
+            mechanism's table.
 
         Returns
         -------
@@ -300,20 +301,21 @@ class LocalRandomizer(ABC):
         Parameters
         ----------
         prior : array-like of shape (n_categories,) or (n_cells, n_labels)
-            Probabilities of the client's category, for the adversary before the report; they sum to 1.
+            Probabilities of the client's category, for the adversary before the report; they add up to 1.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            Its epsilon, at most ``self.epsilon`` where both cell and label are protected, is the largest
-            leakage over the reports of positive probability: attained, and computed in a closed form to the
-            rounding of floats. ``statement()`` is the sentence for the client. The leakages of several
-            reports of one client do not add up; `pml_from_ldp` of the sum of their epsilons bounds them.
+            Its epsilon is the largest leakage over the reports of positive probability. It is at most
+            ``self.epsilon`` if both cell and label are protected. It is attained, and computed in closed form
+            up to the rounding of floats. ``statement()`` is the sentence for the client. The leakages of
+            several reports of one client do not add up; `pml_from_ldp` of the sum of their epsilons bounds
+            them.
 
         Raises
         ------
         TypeError, ValueError
-            The prior has another shape, a negative or infinite entry, or does not sum to 1 within 1e-9.
+            The prior has another shape or a negative or infinite entry, or does not add up to 1 within 1e-9.
 
         Notes
         -----
@@ -325,7 +327,7 @@ class LocalRandomizer(ABC):
         >>> print(KRRRandomizer(1.0, 2).leakage([0.4, 0.3, 0.2, 0.1]))
         Guarantee: pointwise maximal leakage of your report
           epsilon: 0.841435 nats
-          status: exact: no bound below it holds
+          status: exact: no smaller bound holds
           prior: 4 values with probabilities 0.4, 0.3, 0.2 and 0.1
           method: closed form for 4-ary randomised response on (cell, label)
         """
@@ -342,19 +344,19 @@ class LocalRandomizer(ABC):
         )
 
     def blanket(self) -> Blanket | None:
-        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+        """Return the common part of all clients' reports, which hides each of them after shuffling.
 
         Returns
         -------
         blanket : Blanket or None
-            Of the two categories whose reports are easiest to tell apart, for `shuffle_amplification`; None
-            where it is not worked out, or the report shows its cell.
+            For `shuffle_amplification`, the blanket of the two categories whose reports are easiest to
+            distinguish. None if it is not implemented, or the report shows its cell.
         """
         return None
 
     @abstractmethod
     def _leakage(self, prior: FloatArray) -> float:
-        """`leakage` for probabilities of the categories, some of which may be 0."""
+        """`leakage` for probabilities of the categories, which may be 0."""
 
     @abstractmethod
     def _randomize(self, categories: IntArray, entropy: Entropy) -> NDArray[Any]: ...
@@ -370,7 +372,7 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def _even_variance(self) -> float:
-        """`variance` per report with equally full categories, without building anything of their size."""
+        """`variance` per report with equally full categories, without arrays of their size."""
 
     @abstractmethod
     def _variance(self, label_counts: FloatArray) -> FloatArray:

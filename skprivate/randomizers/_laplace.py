@@ -19,12 +19,12 @@ from ..utils._public_module import public_module
 from ._interface import LocalRandomizer
 
 _LARGEST_SUM = 2**62
-# The grid is made for so many clients at most, so that the sum of their one-hot vectors is exact.
+# Largest number of clients of the grid, for which the sum of the one-hot vectors is exact.
 _MOST_CLIENTS = 2**30
-# Of the noise: a sum over the most clients, about 2^15 times as large, is far from 2^62.
+# Largest scale of the noise: a sum over the most clients, about 2^15 times as large, is far below 2^62.
 _LARGEST_SCALE = 2**40
 _LARGEST_AMPLIFIED = 60
-# Clients times scale that one exact sum takes.
+# Largest product of clients and scale in one exact sum.
 _LARGEST_DRAW = 2**53
 
 
@@ -32,7 +32,7 @@ class _NoisyVectorRandomizer(LocalRandomizer):
     """Integer vectors on a grid 2^-exponent, with discrete Laplace noise on every entry."""
 
     binary_only = True
-    # L1 distance of the vectors of two categories, at most, before scaling to the grid.
+    # Largest L1 distance of the vectors of two categories, before scaling to the grid.
     _distance: int
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
@@ -44,7 +44,7 @@ class _NoisyVectorRandomizer(LocalRandomizer):
         self._mechanism = DiscreteLaplaceMechanism(self.epsilon_requested, self.sensitivity)
         self.noise_scale: int = int(self._mechanism.scale)
         if self.noise_scale > _LARGEST_SCALE:
-            raise ValueError("epsilon is too small: sums of reports would leave 64-bit integers.")
+            raise ValueError("epsilon is too small: sums of reports would exceed 64-bit integers.")
         self.epsilon = Fraction(self.sensitivity, self.noise_scale)
 
     @abstractmethod
@@ -62,14 +62,14 @@ class _NoisyVectorRandomizer(LocalRandomizer):
     def blanket(self) -> Blanket | None:
         """Return what the reports of all clients have in common, which hides each of them once shuffled.
 
-        Two entries that differ by an even 2 h have, with noise of scale t, e^(-h / t) of their mass in
-        common, and independent ones at least the product of that: e^(-epsilon / 2), as they differ by at most
-        epsilon t in sum.
+        Two entries that differ by an even number 2 h have e^(-h / t) of their mass in common, with noise of
+        scale t. Independent entries have at least the product of these in common. This is e^(-epsilon / 2),
+        because the sum of the differences is at most epsilon t.
 
         Returns
         -------
         blanket : Blanket or None
-            None for an epsilon that no number of reports amplifies.
+            None if no number of reports amplifies this epsilon.
         """
         if self.epsilon > _LARGEST_AMPLIFIED or self.exponent < 1:
             return None
@@ -97,9 +97,9 @@ class _NoisyVectorRandomizer(LocalRandomizer):
         return reports.sum(axis=0, dtype=np.int64)
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Return counts distributed as those of the reports of all these clients, in one draw per count.
+        """Return counts with the distribution of those of all these clients' reports, in one draw per count.
 
-        A simulation: whoever calls this holds the categories of all clients.
+        This is a simulation: the caller holds the categories of all clients.
 
         Parameters
         ----------
@@ -132,8 +132,8 @@ class _NoisyVectorRandomizer(LocalRandomizer):
 class LaplaceRandomizer(_NoisyVectorRandomizer):
     """One-hot vectors U (cell) and V = label U, each with Laplace noise of scale 4 / epsilon per cell.
 
-    Kept because it is the paper's: a block-Hadamard report needs about a thirtieth of its variance at epsilon
-    1, and two bytes instead of 16 per cell (see `HadamardRandomizer`).
+    It is the mechanism of the paper, and kept for comparison. A block-Hadamard report has about a thirtieth
+    of its variance at epsilon 1, and two bytes instead of 16 per cell (see `HadamardRandomizer`).
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ class LaplaceRandomizer(_NoisyVectorRandomizer):
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs, ``sensitivity / noise_scale``: at most the request.
+        Cost of a report, ``sensitivity / noise_scale``: at most the request.
     exponent : int
-        Values lie on the grid 2^-exponent.
+        Values are multiples of 2^-exponent.
     sensitivity : int
         L1 sensitivity of (U, V) on the grid: 4 * 2^exponent.
     noise_scale : int
@@ -162,13 +162,14 @@ class LaplaceRandomizer(_NoisyVectorRandomizer):
 
     Notes
     -----
-    A report has shape (2, n_cells), U and V in units of 2^-exponent; the signed sum is estimated by 2 V - U,
-    with the variance of five noises.
+    A report has shape (2, n_cells): U and V in units of 2^-exponent. The signed sum is estimated by 2 V - U,
+    with five times the variance of the noise.
 
-    **Privacy.** Relation: local. Two categories change at most two entries of U and two of V by 1, so (U, V)
-    moves by at most 4 in L1, attained by two cells with label 1. The noise is exact discrete Laplace noise on
-    the integers ``2^exponent (U, V)``, whose L1 sensitivity is ``4 * 2^exponent``; every report is a whole
-    vector of noise. See `skprivate.noise.DiscreteLaplaceMechanism` for what the sampler does not hide.
+    **Privacy.** Relation: local. Between two categories at most two entries of U and two of V differ by 1. So
+    (U, V) changes by at most 4 in L1, which two cells with label 1 attain. The noise is exact discrete
+    Laplace noise on the integers ``2^exponent (U, V)``, whose L1 sensitivity is ``4 * 2^exponent``. Every
+    report is a whole vector of noise. See `skprivate.noise.DiscreteLaplaceMechanism` for the limits of the
+    sampler.
 
     Proof: :doc:`/proofs/discrete_noise`.
 
@@ -220,10 +221,10 @@ class LaplaceRandomizer(_NoisyVectorRandomizer):
         return 5.0 * self._noise_variance
 
     def _leakage(self, prior: FloatArray) -> float:
-        """The largest -log E exp(-rate d(X, a)) over the possible a, d the L1 distance of the vectors.
+        """The largest -log E exp(-rate d(X, a)) over the possible a, with d the L1 distance of the vectors.
 
-        A report y leaks -log E exp((|y - a| - |y - X|) rate) for the nearest possible a, and |y - X| is at
-        most |y - a| + d(a, X), with equality at y = a. Categories of one cell are 1 apart, others 2 and 1
+        A report y leaks -log E exp((|y - a| - |y - X|) rate) for the nearest possible a. |y - X| is at most
+        |y - a| + d(a, X), with equality at y = a. Categories of one cell have the distance 1, others 2 and 1
         more for every label 1.
         """
         cells = prior.reshape(self.n_cells, 2)
@@ -255,9 +256,9 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs, ``sensitivity / noise_scale``: at most the request.
+        Cost of a report, ``sensitivity / noise_scale``: at most the request.
     exponent : int
-        Values lie on the grid 2^-exponent.
+        Values are multiples of 2^-exponent.
     sensitivity : int
         L1 sensitivity of the vector on the grid: 2 * 2^exponent.
     noise_scale : int
@@ -266,17 +267,17 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
     See Also
     --------
     LaplaceRandomizer : The two vectors of the paper, with 20 times the variance.
-    HadamardRandomizer : The default: less variance still, and two bytes instead of 8 per cell.
+    HadamardRandomizer : The default, with a smaller variance, and two bytes instead of 8 per cell.
 
     Notes
     -----
     A report has shape (n_cells,), in units of 2^-exponent. The number of clients in a cell cannot be
     estimated from it.
 
-    **Privacy.** Relation: local. Two categories of one cell differ by 2 in its entry, two of different cells
-    by 1 in each of two entries: by 2 in L1 always. The noise is exact discrete Laplace noise on the integers
-    ``2^exponent`` times the vector, whose L1 sensitivity is ``2 * 2^exponent``; every report is a whole
-    vector of noise. See `skprivate.noise.DiscreteLaplaceMechanism` for what the sampler does not hide.
+    **Privacy.** Relation: local. Two categories of one cell differ by 2 in its entry, and two of different
+    cells by 1 in each of two entries. The L1 distance is always 2. The noise is exact discrete Laplace noise
+    on the integers ``2^exponent`` times the vector, whose L1 sensitivity is ``2 * 2^exponent``. Every report
+    is a whole vector of noise. See `skprivate.noise.DiscreteLaplaceMechanism` for the limits of the sampler.
 
     Proof: :doc:`/proofs/discrete_noise`.
 
@@ -318,12 +319,12 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
         return self._noise_variance
 
     def _leakage(self, prior: FloatArray) -> float:
-        # Any two vectors are 2 apart, and a report at the vector of the rarest category leaks most.
+        # Any two vectors have the distance 2, and a report at the vector of the rarest category leaks most.
         return pml_from_ldp(self.epsilon, float(prior[prior > 0].min()))
 
 
 def _sums_of_others(cells: FloatArray) -> FloatArray:
-    """Sums over all other rows, by two running sums: a difference would lose what is small."""
+    """Sums over all other rows, by two running sums: a difference would lose small values."""
     sums = np.zeros_like(cells)
     sums[1:] = np.cumsum(cells[:-1], axis=0)
     sums[:-1] += np.cumsum(cells[:0:-1], axis=0)[::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Randomizers by certified response: of a category, a label, sets or bits of categories, Hadamard codes."""
+"""Randomizers by certified response: a category, a label, sets or bits of categories, or Hadamard codes."""
 
 import functools
 import math
@@ -25,12 +25,13 @@ from ._report_kernels import count_answers, count_signs, randomize_hadamard, ran
 
 # Randomised response: its certified threshold and odds, and the leakage of one answer.
 
-# Resolution of the words: below it, a threshold would take ever more digits to certify.
+# Resolution of the words: below it, certifying a threshold would need more and more digits.
 _LEAST_EPSILON = Fraction(1, 2**64)
 
 
-# A pure function of public numbers: what is kept tells of no row. The choice of a depth asks for up to 44
-# thresholds of one epsilon (four mechanisms, eleven depths): the size is for some twenty of them.
+# A pure function of public numbers: the cache contains nothing about rows. The choice of a depth needs up to
+# 44 thresholds of one epsilon (four mechanisms, eleven depths). The cache is large enough for some twenty of
+# them.
 @functools.lru_cache(maxsize=1024)
 def certified_response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int, Fraction]:
     """Return the certified threshold of randomised response and its odds, which exceed 1.
@@ -38,7 +39,7 @@ def certified_response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int
     Raises
     ------
     ValueError
-        Epsilon is so small that the odds would not tell the true answer from another.
+        Epsilon is so small that the odds would not distinguish the true answer from another.
     """
     if epsilon >= _LEAST_EPSILON:
         threshold = response_threshold(epsilon, n_others)
@@ -49,7 +50,7 @@ def certified_response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int
 
 
 def approximate_excess(epsilon: Fraction) -> float:
-    """Return exp(epsilon) - 1 in floats, within the range where the choice of a parameter depends on it."""
+    """Return exp(epsilon) - 1 in floats, within the range that matters for the choice of a parameter."""
     return math.expm1(float(min(max(epsilon, _LEAST_EPSILON), Fraction(40))))
 
 
@@ -58,22 +59,22 @@ def response_leakage(odds: Fraction, mass: float) -> float:
     under categories of this prior mass, above 0, as under the others.
     """
     rest = max(0.0, 1 - mass)
-    # log(1 + ...) of the odds less 1 keeps the digits of a tiny epsilon.
+    # log(1 + ...) of the odds minus 1 is accurate for a tiny epsilon.
     return math.log1p(rest * float(odds - 1) / (1 + mass * float(odds - 1)))
 
 
-# Base of the randomizers that estimate a category from the number of reports that support it.
+# Base of the randomizers that estimate a category by the number of reports that support it.
 
-# A category is sent in 32 bits at most.
+# A category is sent in at most 32 bits.
 _LARGEST_CATEGORIES = 2**32
 
 
 class SupportCountRandomizer(LocalRandomizer):
-    """A report supports each category with probability p if it is the client's own, and else with q.
+    """A report supports a category with probability p if it is the client's own, and otherwise with q.
 
-    The number N of reports that support a category then estimates its number of clients by
-    (N - n q) / (p - q). No category is treated differently from another, so a client adds one variance to
-    the difference of two categories if it is in one of them, and another if it is not.
+    The number N of reports that support a category gives the estimate (N - n q) / (p - q) of its number of
+    clients. All categories are treated alike. A client therefore adds one variance to the difference of two
+    categories if it is in one of them, and another if it is not.
     """
 
     # Largest ratio of the probabilities of a report under two categories.
@@ -91,11 +92,10 @@ class SupportCountRandomizer(LocalRandomizer):
 
     @abstractmethod
     def _pair_variances(self) -> tuple[float, float]:
-        """What a client adds to the variance of the difference of two categories: of its own and another, and
-        of two others.
+        """Variance that a client adds to a difference: of its own category and another, and of two others.
 
-        In terms of ``odds - 1``, without the differences of near equals that a large or a small epsilon would
-        lose.
+        Computed from ``odds - 1``, without differences of nearly equal numbers, which lose accuracy for a
+        large or a small epsilon.
         """
 
     def _estimate(self, counts: IntArray, n: int) -> FloatArray:
@@ -121,7 +121,7 @@ class SupportCountRandomizer(LocalRandomizer):
 
     def _variance(self, label_counts: FloatArray) -> FloatArray:
         own, elsewhere = self._pair_variances()
-        # A client of the cell is in one of two of its labels in this share of the pairs.
+        # A client of the cell has one of the two labels in this share of the pairs.
         in_pair = label_counts.sum(axis=1) * (2 / self.n_labels)
         return in_pair * own + np.maximum(label_counts.sum() - in_pair, 0.0) * elsewhere
 
@@ -130,7 +130,7 @@ class SupportCountRandomizer(LocalRandomizer):
 
 
 class ResponseRandomizer(SupportCountRandomizer):
-    """A category is sent as it is, or as another one of its block of ``n_answers``."""
+    """A report is the true category, or another one of its block of ``n_answers``."""
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
         super().__init__(epsilon, n_cells, n_labels)
@@ -139,12 +139,12 @@ class ResponseRandomizer(SupportCountRandomizer):
 
     @property
     def n_answers(self) -> int:
-        """Number of answers that a client chooses from."""
+        """Number of answers among which a client chooses."""
         return self.n_categories
 
     def _randomize(self, categories: IntArray, entropy: Entropy) -> NDArray[Any]:
         reports: NDArray[Any] = np.empty(len(categories), dtype=self.report_dtype)
-        # 16 bits for the truth test; a lie needs those of the answers.
+        # 16 bits decide whether the answer is true; another answer needs further bits.
         bits = 17 + (WORD - self.threshold) * (self.n_answers.bit_length() + 1) // WORD
         with WordStream(entropy, 1 + len(categories) * bits // 64) as stream:
             randomize_response(categories, self.n_answers, self.threshold, stream, reports)
@@ -176,8 +176,8 @@ class ResponseRandomizer(SupportCountRandomizer):
 class KRRRandomizer(ResponseRandomizer):
     """k-ary randomised response on (cell, label): a report is one category.
 
-    With K categories and e = exp(epsilon) a client sends its own with probability ``e / (e + K - 1)``, else
-    another one, uniformly.
+    With K categories and e = exp(epsilon), a client sends its own with probability ``e / (e + K - 1)``, and
+    otherwise another one, drawn uniformly.
 
     Parameters
     ----------
@@ -191,25 +191,25 @@ class KRRRandomizer(ResponseRandomizer):
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: the request.
+        Cost of a report: the request.
     threshold : int
-        The true category is sent when a uniform 64-bit word falls below it.
+        The true category is sent if a uniform 64-bit word is below this.
     odds : Fraction
         The exact ratio of the probabilities of the true category and of another one, at most exp(epsilon).
 
     See Also
     --------
-    HadamardRandomizer : Far less variance at a small epsilon.
+    HadamardRandomizer : A far smaller variance at a small epsilon.
 
     Notes
     -----
-    A report is a uint16, beyond 2^16 categories a uint32. The variance of the difference of two categories is
-    near ``2 K / (e - 1)^2`` per report: good for few categories or a large epsilon.
+    A report is a uint16, or a uint32 with more than 2^16 categories. The variance of the difference of two
+    categories is near ``2 K / (e - 1)^2`` per report. This is small for few categories or a large epsilon.
 
-    **Privacy.** Relation: local. A report has probability p or q = (1 - p) / (K - 1) under every category, so
-    any two categories differ in it by at most p / q = ``odds``, which is certified in integers to be at most
-    exp(epsilon). Only integers are compared: there is no floating point to attack. The number of random words
-    used does not depend on the data, but the time of other operations is not guaranteed to be constant.
+    **Privacy.** Relation: local. A report has probability p or q = (1 - p) / (K - 1) under every category.
+    Any two categories differ in it by at most the factor p / q = ``odds``, which is certified in integers to
+    be at most exp(epsilon). Only integers are compared, so there is no floating point to attack. The number
+    of random words does not depend on the data, but the time of other operations may.
 
     Proof: :doc:`/proofs/randomised_response`.
 
@@ -243,7 +243,8 @@ class KRRRandomizer(ResponseRandomizer):
     def blanket(self) -> Blanket:
         """Return what the reports of all clients have in common, which hides each of them once shuffled.
 
-        Every answer has at least the probability 1 / (odds + K - 1), and a client's own one odds times that.
+        Every answer has at least the probability 1 / (odds + K - 1), and a client's own answer odds times
+        that.
 
         Returns
         -------
@@ -253,7 +254,8 @@ class KRRRandomizer(ResponseRandomizer):
         return Blanket(self.odds, share, neither=(self.n_categories - 2) * share)
 
     def _leakage(self, prior: FloatArray) -> float:
-        # P(y) is q (1 + (odds - 1) prior[y]); a possible y leaks odds q / P(y), an impossible one nothing.
+        # P(y) is q (1 + (odds - 1) prior[y]). A possible y leaks odds q / P(y), and an impossible one
+        # nothing.
         return response_leakage(self.odds, float(prior[prior > 0].min()))
 
 
@@ -262,11 +264,11 @@ class KRRRandomizer(ResponseRandomizer):
 
 @public_module("skprivate.randomizers")
 class LabelRandomizer(ResponseRandomizer):
-    """Randomised response on the label; the cell is sent as it is, so the FEATURES ARE NOT PROTECTED.
+    """Randomised response on the label; the cell is sent in the clear, so the FEATURES ARE NOT PROTECTED.
 
-    For a curator who knows the features already and must not learn the label. With M labels and
-    e = exp(epsilon) a client sends its own label with probability ``e / (e + M - 1)``, else another one,
-    uniformly.
+    It is for a curator who already knows the features, and must not learn the label. With M labels and e =
+    exp(epsilon), a client sends its own label with probability ``e / (e + M - 1)``, and otherwise another
+    one, drawn uniformly.
 
     Parameters
     ----------
@@ -280,9 +282,9 @@ class LabelRandomizer(ResponseRandomizer):
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: the request.
+        Cost of a report: the request.
     threshold : int
-        The true label is sent when a uniform 64-bit word falls below it.
+        The true label is sent if a uniform 64-bit word is below this.
     odds : Fraction
         The exact ratio of the probabilities of the true label and of another one, at most exp(epsilon).
 
@@ -292,16 +294,16 @@ class LabelRandomizer(ResponseRandomizer):
 
     Notes
     -----
-    A report is a category, the cell with the noisy label, in a uint16 or beyond 2^16 categories a uint32;
-    counts have the shape (n_cells, n_labels). Only the clients of a cell add to the variance there, with two
-    labels ``4 e / (e - 1)^2`` each.
+    A report is a category, the cell with the noisy label. It is a uint16, or a uint32 with more than 2^16
+    categories. Counts have the shape (n_cells, n_labels). Only the clients of a cell add to its variance,
+    with two labels ``4 e / (e - 1)^2`` each.
 
     **Privacy.** Relation: label. Two categories of one cell differ in the probability of a report by at most
-    ``odds``, which is certified in integers to be at most exp(epsilon). Nothing hides the cell: a report
-    tells it exactly, and with it what the partition tells about the client's features. There is no floating
-    point to attack. The number of random words used does not depend on the data, but the time of other
-    operations is not guaranteed to be constant. `leakage` is that of the cell, sent in the clear, and of the
-    label together: it exceeds epsilon where cells are rare.
+    the factor ``odds``, which is certified in integers to be at most exp(epsilon). Nothing hides the cell: a
+    report reveals it exactly, and therefore the client's features as far as the partition divides them. There
+    is no floating point to attack. The number of random words does not depend on the data, but the time of
+    other operations may. `leakage` is that of the cell, sent in the clear, and of the label together. It
+    exceeds epsilon for rare cells.
 
     Proof: :doc:`/proofs/randomised_response`.
 
@@ -332,7 +334,7 @@ class LabelRandomizer(ResponseRandomizer):
 
     @property
     def n_answers(self) -> int:
-        """Number of answers that a client chooses from."""
+        """Number of answers among which a client chooses."""
         return self.n_labels
 
     def describe(self) -> str:
@@ -345,7 +347,8 @@ class LabelRandomizer(ResponseRandomizer):
         return f"{self.n_labels}-ary randomised response on the label (the cell is public)"
 
     def _leakage(self, prior: FloatArray) -> float:
-        # Of a report (cell, y): log 1 / P(cell) for the cell, and what y leaks among the labels of the cell.
+        # A report (cell, y) leaks log 1 / P(cell) for the cell, and the leakage of y among the labels of the
+        # cell.
         by_cell = prior.reshape(self.n_cells, self.n_labels)
         cells = by_cell.sum(axis=1)
         rarest = np.where(by_cell > 0, by_cell, np.inf).min(axis=1)
@@ -366,7 +369,7 @@ class LabelRandomizer(ResponseRandomizer):
         return label_counts.sum(axis=1) * self._client_variance()
 
     def _client_variance(self) -> float:
-        """What a client adds in its own cell, over all pairs of labels."""
+        """Variance that a client adds in its own cell, over all pairs of labels."""
         own, elsewhere = self._pair_variances()
         share = 2 / self.n_labels
         return share * own + (1 - share) * elsewhere
@@ -378,7 +381,7 @@ class LabelRandomizer(ResponseRandomizer):
 class _BitRandomizer(SupportCountRandomizer):
     """A report is a set of categories: bit k % 8 of byte k // 8 is 1 if it holds category k."""
 
-    # What every report has, where the number is fixed.
+    # Number of ones in every report, if it is fixed.
     _n_ones = -1
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
@@ -394,7 +397,7 @@ class _BitRandomizer(SupportCountRandomizer):
 
     @abstractmethod
     def _bits_per_report(self) -> int:
-        """About how many random bits a report takes."""
+        """Approximate number of random bits of a report."""
 
     @abstractmethod
     def _fill(self, categories: IntArray, stream: WordStream, reports: NDArray[np.uint8]) -> None: ...
@@ -421,10 +424,10 @@ class _BitRandomizer(SupportCountRandomizer):
 
 @public_module("skprivate.randomizers")
 class SubsetRandomizer(_BitRandomizer):
-    """Subset selection: a report is a set of d categories that holds the client's own more often than not.
+    """Subset selection: a report is a set of d categories that usually holds the client's own.
 
-    The own category is in the set with probability ``e d / (e d + K - d)``, e = exp(epsilon), K categories;
-    the rest of the set is drawn uniformly from the others.
+    With e = exp(epsilon) and K categories, the own category is in the set with probability ``e d / (e d + K -
+    d)``. The rest of the set is drawn uniformly from the others.
 
     Parameters
     ----------
@@ -435,38 +438,37 @@ class SubsetRandomizer(_BitRandomizer):
     n_labels : int, default=2
         Number of labels; there are K = n_cells * n_labels <= 2^32 categories.
     subset_size : int, default=None
-        d, from 1 to K / 2. None: the d of least variance, near K / (e + 1).
+        d, from 1 to K / 2. None: the d with the smallest variance, near K / (e + 1).
 
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: the request.
+        Cost of a report: the request.
     subset_size : int
         d.
     threshold : int
-        The own category is in the set when a uniform 64-bit word falls below it.
+        The own category is in the set if a uniform 64-bit word is below this.
     odds : Fraction
         The exact ratio of the probabilities of a set under a category in it and under one outside, at most
         exp(epsilon).
 
     See Also
     --------
-    UnaryRandomizer : Independent bits, cheaper to draw for many categories, with a little more variance.
+    UnaryRandomizer : Independent bits, faster to draw for many categories, with a slightly larger variance.
     HadamardRandomizer : Two bytes instead of a bit per category.
 
     Notes
     -----
-    A report is K bits, packed eight a byte, the lowest first. No other mechanism has less variance (Ye,
-    Barg, 2018) for estimating all categories; with two labels, signed Hadamard reports estimate only the
-    signed sums and can do better. Every honest report has d ones: `aggregate` refuses all others, so that a
-    forged report supports d categories and no more.
+    A report is K bits, eight in a byte, the lowest first. No other mechanism has a smaller variance for
+    estimates of all categories (Ye, Barg, 2018). With two labels, signed Hadamard reports estimate only the
+    signed sums, and can have a smaller one. Every honest report has d ones. `aggregate` refuses all others,
+    so that a forged report supports exactly d categories.
 
     **Privacy.** Relation: local. Let t be the threshold and C the binomial coefficient. A set S of d
-    categories has the probability ``t / 2^64 / C(K - 1, d - 1)`` under a category in S, and
-    ``(1 - t / 2^64) / C(K - 1, d)`` under one outside. Their ratio ``t (K - d) / (d (2^64 - t))`` = ``odds``
-    is certified in integers to be at most exp(epsilon). Only integers are compared: there is no floating
-    point to attack. The number of random words used does not depend on the data, but the time of other
-    operations is not guaranteed to be constant.
+    categories has the probability ``t / 2^64 / C(K - 1, d - 1)`` under a category in S, and ``(1 - t / 2^64)
+    / C(K - 1, d)`` under one outside. Their ratio ``t (K - d) / (d (2^64 - t))`` = ``odds`` is certified in
+    integers to be at most exp(epsilon). Only integers are compared, so there is no floating point to attack.
+    The number of random words does not depend on the data, but the time of other operations may.
 
     Proof: :doc:`/proofs/subset`.
 
@@ -512,7 +514,7 @@ class SubsetRandomizer(_BitRandomizer):
 
     def _best_size(self) -> int:
         excess = approximate_excess(self.epsilon)
-        # Without the rounding to whole numbers, K / (e + 1) is the best.
+        # Without rounding to whole numbers, K / (e + 1) is the best.
         middle = int(self.n_categories / (excess + 2))
         largest = self.n_categories // 2
         candidates = {min(max(size, 1), largest) for size in range(middle - 1, middle + 3)}
@@ -531,14 +533,14 @@ class SubsetRandomizer(_BitRandomizer):
         """Return what the reports of all clients have in common, which hides each of them once shuffled.
 
         Every set has at least the probability that it has without the client's own category, and odds times
-        that if it holds it: for two categories, C(K - 2, d - 1) sets hold the first one only.
+        that if it holds this category. For two categories, C(K - 2, d - 1) sets hold only the first one.
 
         Returns
         -------
         blanket : Blanket
         """
         size, others = self.subset_size, self.n_categories - self.subset_size
-        # Of a uniformly drawn set, by how many of the two it holds.
+        # Probabilities of a uniformly drawn set, by the number of the two categories that it holds.
         pairs = self.n_categories * (self.n_categories - 1)
         mass = Fraction(WORD - self.threshold, WORD) * Fraction(self.n_categories, others)
         return Blanket(
@@ -549,8 +551,8 @@ class SubsetRandomizer(_BitRandomizer):
         )
 
     def _leakage(self, prior: FloatArray) -> float:
-        # A set is `odds` times as probable under its members: the lightest set with a possible one. Those of
-        # probability 0 fill it up for nothing.
+        # A set is `odds` times as probable under its members. The worst set has the smallest mass with a
+        # possible member; categories of probability 0 add no mass.
         possible = prior[prior > 0]
         needed = max(1, self.subset_size - (len(prior) - len(possible)))
         rarest = np.partition(possible, needed - 1)[:needed]
@@ -575,9 +577,9 @@ class SubsetRandomizer(_BitRandomizer):
 
 @public_module("skprivate.randomizers")
 class UnaryRandomizer(_BitRandomizer):
-    """Optimised unary encoding: the own category's bit is a fair coin, every other bit is mostly 0.
+    """Optimised unary encoding: the own category's bit is a fair coin, and every other bit is mostly 0.
 
-    A bit of another category is 1 with probability ``1 / (e + 1)``, e = exp(epsilon); all bits are
+    With e = exp(epsilon), a bit of another category is 1 with probability ``1 / (e + 1)``. All bits are
     independent.
 
     Parameters
@@ -592,26 +594,26 @@ class UnaryRandomizer(_BitRandomizer):
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: the request.
+        Cost of a report: the request.
     threshold : int
-        Another category's bit is 0 when a uniform 64-bit word falls below it.
+        Another category's bit is 0 if a uniform 64-bit word is below this.
     odds : Fraction
         The exact ratio of the probabilities of 0 and 1 of such a bit, at most exp(epsilon).
 
     See Also
     --------
-    SubsetRandomizer : Never more variance, and forged reports are recognised by their number of ones.
+    SubsetRandomizer : Never a larger variance, and forged reports are recognised by their number of ones.
 
     Notes
     -----
-    A report is K bits, packed eight a byte, the lowest first.
+    A report is K bits, eight in a byte, the lowest first.
 
-    **Privacy.** Relation: local. Two categories differ in the distribution of two bits only. Both are fair
-    coins under their own category, so the coins cancel from the ratio of two probabilities of a report, and
-    what remains is that of two other bits: 1 where they are equal, else ``odds`` or its inverse. ``odds`` is
-    certified in integers to be at most exp(epsilon). Only integers are compared: there is no floating point
-    to attack. The number of random words used does not depend on the data, but the time of other operations
-    is not guaranteed to be constant.
+    **Privacy.** Relation: local. Two categories differ in the distribution of two bits only. Each is a fair
+    coin under its own category, so the coins cancel from the ratio of two probabilities of a report. The
+    ratio of the two other bits remains: 1 if they are equal, and otherwise ``odds`` or its inverse. ``odds``
+    is certified in integers to be at most exp(epsilon). Only integers are compared, so there is no floating
+    point to attack. The number of random words does not depend on the data, but the time of other operations
+    may.
 
     Proof: :doc:`/proofs/unary`.
 
@@ -649,9 +651,9 @@ class UnaryRandomizer(_BitRandomizer):
     def blanket(self) -> Blanket:
         """Return what the reports of all clients have in common, which hides each of them once shuffled.
 
-        With q = 1 / (odds + 1), let every bit be 1 with probability q. A report is (odds + 1) / 2 times as
-        probable as that under the category of one of its ones, and (odds + 1) / (2 odds) times under that of
-        a zero: the blanket is the latter part of it.
+        With q = 1 / (odds + 1), let every bit be 1 with probability q. Under the category of one of its ones,
+        a report is (odds + 1) / 2 times as probable as that, and under the category of a zero (odds + 1) / (2
+        odds) times. The blanket is the latter part.
 
         Returns
         -------
@@ -671,9 +673,9 @@ class UnaryRandomizer(_BitRandomizer):
         randomize_unary(categories, self.n_categories, self.threshold, stream, reports)
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Return counts distributed as those of the reports of all these clients, in two draws per count.
+        """Return counts with the distribution of those of all these clients' reports, in two draws per count.
 
-        A simulation: whoever calls this holds the categories of all clients.
+        This is a simulation: the caller holds the categories of all clients.
 
         Parameters
         ----------
@@ -688,8 +690,9 @@ class UnaryRandomizer(_BitRandomizer):
         checked = self._check_categories(categories)
         own = np.bincount(checked, minlength=self.n_categories).astype(np.int64)
         total, drawn = np.zeros_like(own), np.empty_like(own)
-        # Bits are independent, so a count is a sum of two binomials. A binomial takes about log2(n) digits, a
-        # digit a draw for each 2^12 trials that are left, and about four for the rest, of half a word each.
+        # Bits are independent, so a count is a sum of two binomials. A binomial takes about log2(n) digits. A
+        # digit takes a draw for each 2^12 trials that are left, and about four for the rest, of half a word
+        # each.
         rounds = len(checked).bit_length()
         words = 1 + self.n_categories * (len(checked) // 2**12 + 2 * rounds)
         with WordStream(check_entropy(random_state), words) as stream:
@@ -712,10 +715,10 @@ _halves = functools.cache(tabulate_half_binomials)
 
 
 def _subset_variances(excess: float, n: int, size: int) -> tuple[float, float]:
-    """What a client adds to the variance of a difference: of its own category and another, and of two others.
+    """Variance that a client adds to a difference: of its own category and another, and of two others.
 
     With e = 1 + excess, S = e d + n - d and c = S (n - 1) / (d (n - d) (e - 1)^2), these are (e + 1) c - 1
-    and 2 c (e (d - 1) + n - 1 - d) / (n - 2), without differences of near equals.
+    and 2 c (e (d - 1) + n - 1 - d) / (n - 2), without differences of nearly equal numbers.
     """
     rest = size * (n - size)
     own = (
@@ -734,7 +737,7 @@ def _subset_variance(excess: float, n: int, size: int) -> float:
     return own * 2 / n + elsewhere * (1 - 2 / n)
 
 
-# Block-Hadamard response: reports of two bytes, with near the least variance of signed reports.
+# Block-Hadamard response: reports of two bytes, with nearly the smallest variance of signed reports.
 
 # A report holds its (block, row) index and one sign bit.
 _LARGEST_CODES = 2**31
@@ -744,12 +747,12 @@ _LARGEST_CODES = 2**31
 class HadamardRandomizer(LocalRandomizer):
     """Block-Hadamard response: a report is a block, a row and a sign.
 
-    Codes (with signed labels the cells, else the categories) are padded to a power of two L and cut into B
-    blocks of L / B. A client draws a row r of the Hadamard matrix uniformly and answers a (block, sign): the
-    true block with the sign ``H[r, code] (2 label - 1)``, without signed labels ``H[r, code]``, has
-    probability ``e / (e + 2 B - 1)`` with e = exp(epsilon), and the other 2 B - 1 answers share the rest
-    equally. The report is the answer with r. B = 1 is one-bit Hadamard response; with two labels B = L is
-    k-ary randomised response on (cell, label).
+    Codes are the cells with signed labels, and otherwise the categories. They are padded to a power of two L
+    and divided into B blocks of L / B. A client draws a row r of the Hadamard matrix uniformly, and answers
+    with a (block, sign). The true answer is the true block with the sign ``H[r, code] (2 label - 1)``, or
+    without signed labels ``H[r, code]``. With e = exp(epsilon), it has probability ``e / (e + 2 B - 1)``, and
+    the other 2 B - 1 answers share the rest equally. The report is the answer with r. B = 1 is one-bit
+    Hadamard response. With two labels B = L is k-ary randomised response on (cell, label).
 
     Parameters
     ----------
@@ -760,15 +763,16 @@ class HadamardRandomizer(LocalRandomizer):
     n_labels : int, default=2
         Number of labels. There are at most 2^31 codes.
     n_blocks : int, default=None
-        B, a power of two of at most L. None: the B of least variance for uniformly filled codes.
+        B, a power of two of at most L. None: the B with the smallest variance for equally full codes.
     signed : bool, default=None
-        Whether the label of two is the sign of its cell's code. False: every (cell, label) has a code of its
-        own, so that the reports tell how full a cell is. None: True for two labels, False for more.
+        Whether the label is the sign of its cell's code, with two labels. False: every (cell, label) has its
+        own code, so that the reports show the number of clients in a cell. None: True for two labels, False
+        for more.
 
     Attributes
     ----------
     epsilon : Fraction
-        What a report costs: the request.
+        Cost of a report: the request.
     n_padded : int
         L, the number of codes padded to a power of two.
     n_blocks : int
@@ -776,29 +780,29 @@ class HadamardRandomizer(LocalRandomizer):
     signed : bool
         Whether the label is the sign of its cell's code.
     threshold : int
-        The true answer is sent when a uniform 64-bit word falls below it.
+        The true answer is sent if a uniform 64-bit word is below this.
     odds : Fraction
         The exact ratio of the probabilities of the true answer and of another one, at most exp(epsilon).
 
     See Also
     --------
-    SubsetRandomizer : Down to half the variance with more than two labels, for a bit per category.
+    SubsetRandomizer : Down to half the variance with more than two labels, with a bit per category.
     LaplaceRandomizer : The mechanism of the paper.
 
     Notes
     -----
-    A report is a uint16 for L <= 2^15, else a uint32; counts are the sums of the signs for every (block,
-    row). Where the sign carries the label, the reports do not tell how full a cell is.
+    A report is a uint16 for L <= 2^15, and otherwise a uint32. Counts are the sums of the signs for every
+    (block, row). If the sign is the label, the reports do not show the number of clients in a cell.
 
-    With e = ``odds`` and A = (e + 2 B - 1) / (e - 1)^2, a client adds (e + 1) A - 1 to the variance of the
-    estimate of its own code, (e + 1) A to the other codes of its block, and 2 A to the codes of other blocks;
-    estimates of two codes are uncorrelated given the data.
+    Let e = ``odds`` and A = (e + 2 B - 1) / (e - 1)^2. A client adds (e + 1) A - 1 to the variance of the
+    estimate of its own code, (e + 1) A to the other codes of its block, and 2 A to the codes of other blocks.
+    Given the data, estimates of two codes are uncorrelated.
 
-    **Privacy.** Relation: local. Given the row, which is drawn without looking at the data, an answer has
-    probability p or q = (1 - p) / (2 B - 1) under every category, so any two categories differ in the
-    probability of a report by at most p / q = ``odds``, which is certified in integers to be at most
-    exp(epsilon). Only integers are compared: there is no floating point to attack. The number of random words
-    used does not depend on the data, but the time of other operations is not guaranteed to be constant.
+    **Privacy.** Relation: local. The row is drawn independently of the data. Given the row, an answer has
+    probability p or q = (1 - p) / (2 B - 1) under every category. Any two categories therefore differ in the
+    probability of a report by at most the factor p / q = ``odds``, which is certified in integers to be at
+    most exp(epsilon). Only integers are compared, so there is no floating point to attack. The number of
+    random words does not depend on the data, but the time of other operations may.
 
     Proof: :doc:`/proofs/hadamard`.
 
@@ -834,10 +838,10 @@ class HadamardRandomizer(LocalRandomizer):
         signed: bool | None = None,
     ) -> None:
         super().__init__(epsilon, n_cells, n_labels)
-        # Two labels are two signs of a cell's code; more need a code each.
+        # Two labels are the two signs of a cell's code; more labels need their own codes.
         self.signed = self.n_labels == 2 if signed is None else bool(signed)
         if self.signed and self.n_labels > 2:
-            raise ValueError("signed reports are for two labels: each label needs a code of its own here.")
+            raise ValueError("signed reports are for two labels only: leave signed out.")
         self._n_codes = self.n_cells if self.signed else self.n_categories
         if self._n_codes > _LARGEST_CODES:
             counted = "n_cells" if self.signed else "n_cells * n_labels"
@@ -872,11 +876,12 @@ class HadamardRandomizer(LocalRandomizer):
         """Return what the reports of all clients have in common, which hides each of them once shuffled.
 
         Given the row, all 2 B answers have at least the probability 1 / (odds + 2 B - 1) under every code.
-        Two codes of different blocks, and the two signs of one, have different true answers in every row. Two
-        codes of one block have the same one in half of the rows: there the mass of two answers is at ratios
-        (odds, odds) and (1, 1) instead of (odds, 1) and (1, odds), which are the ends of an interval around
-        both and have their mean. So the former pairs are the worst; only reports of one block without signs
-        have no such pair. (They are hidden better still where all codes agree, in the first row.)
+        Two codes of different blocks, and the two signs of one code, have different true answers in every
+        row. Two codes of one block have the same true answer in half of the rows. There the mass of two
+        answers is at the ratios (odds, odds) and (1, 1) instead of (odds, 1) and (1, odds), which are the
+        ends of an interval around both and have the same mean. So the former pairs are the worst. Only
+        reports of one block without signs have no such pair. (They are hidden even better in the first row,
+        in which all codes agree.)
 
         Returns
         -------
@@ -891,9 +896,10 @@ class HadamardRandomizer(LocalRandomizer):
     def _leakage(self, prior: FloatArray) -> float:
         """A report is `odds` times as probable under the categories for which it is the true answer.
 
-        Its (block, row, sign) is true for the codes c of the block with H[row, c] (2 label - 1) = sign. The
-        masses of both signs go through the butterflies of the transform as a pair that a factor -1 swaps:
-        nothing is subtracted, so small masses keep their digits and those of impossible answers stay 0.
+        Its (block, row, sign) is the true answer for the codes c of the block with H[row, c] (2 label - 1) =
+        sign. The masses of both signs pass through the butterflies of the transform as a pair that a factor
+        -1 swaps. Nothing is subtracted, so small masses stay accurate, and those of impossible answers stay
+        0.
         """
         signs = np.zeros((2, self.n_padded))
         if self.signed:
@@ -911,7 +917,7 @@ class HadamardRandomizer(LocalRandomizer):
         # The kernel reads 2 * code + label.
         signed = categories if self.signed else 2 * categories + 1
         reports: NDArray[Any] = np.empty(len(categories), dtype=self.report_dtype)
-        # 16 bits for the truth test and the row's bits; lies need a few more.
+        # 16 bits decide whether the answer is true, and the row has its bits; other answers need a few more.
         expected_words = 1 + len(categories) * (17 + self._log2_rows) // 64
         with WordStream(entropy, expected_words) as stream:
             randomize_hadamard(signed, self._log2_rows, self.n_blocks, self.threshold, stream, reports)
@@ -940,7 +946,7 @@ class HadamardRandomizer(LocalRandomizer):
         return None if self.signed else self._estimate_codes(counts).sum(axis=1)
 
     def _even_variance(self) -> float:
-        # What one block is more than one code holds; 0 for B = L.
+        # Difference of the shares of clients in one block and one code; 0 for B = L.
         crowd = 1.0 / self.n_blocks - 1.0 / self.n_padded
         per_code = _uniform_variance(float(self.odds - 1), self.n_blocks) + crowd
         return per_code if self.signed else 2 * per_code
@@ -954,7 +960,8 @@ class HadamardRandomizer(LocalRandomizer):
         variance = in_block * own + (in_block - codes) + np.maximum(n - in_block, 0.0) * elsewhere
         if self.signed:
             return variance[: self.n_cells]
-        # Uncorrelated: a difference has the sum of two variances, and each label is in 2 of M pairs.
+        # Estimates are uncorrelated: a difference has the sum of two variances, and each label is in 2 of M
+        # pairs.
         by_label = variance[: self._n_codes].reshape(self.n_cells, self.n_labels)
         return by_label.sum(axis=1) * (2 / self.n_labels)
 
@@ -962,15 +969,15 @@ class HadamardRandomizer(LocalRandomizer):
 def _code_variances(excess: float, n_blocks: int) -> tuple[float, float]:
     """Variance that a client adds to its own code, and to a code of another block.
 
-    These are (e + 1) A - 1 and 2 A with e = 1 + excess, written without the differences of near equals that
-    a large or a small epsilon would lose.
+    These are (e + 1) A - 1 and 2 A with e = 1 + excess, computed without differences of nearly equal numbers,
+    which lose accuracy for a large or a small epsilon.
     """
     own = (2 + 2 * n_blocks) / excess + 4 * n_blocks / excess**2
     return own, 2 * (1 / excess + 2 * n_blocks / excess**2)
 
 
 def _uniform_variance(excess: float, n_blocks: int) -> float:
-    """Variance of one report about a code for equally full codes, but for 1/B - 1/L."""
+    """Variance of one report about a code for equally full codes, without 1/B - 1/L."""
     own, elsewhere = _code_variances(excess, n_blocks)
     return own / n_blocks + elsewhere * (1 - 1 / n_blocks)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums over batches that a caller passes by hand: each batch counted once, merged, released once, wiped."""
+"""Sums over batches passed by hand: each batch counts once, sums can be merged, and released once."""
 
 import os
 from abc import abstractmethod
@@ -18,12 +18,12 @@ from ._task import Plan, RoundTask, check_batch_id
 _FORMAT = "skprivate.batches"
 _VERSION = 1
 _FIELDS = ("kind", "task", "max_rows", "n_rows", "sums", "batches")
-# Rows of all batches: 64-bit sums have room for no more.
+# Rows of all batches: the most for which 64-bit sums cannot overflow.
 _MOST_ROWS = 2**61
 
 
 class BatchAccumulator:
-    """Base of the accumulators: ids of batches, merging, one release, and nothing half-done."""
+    """Base of the accumulators: ids of batches, merging and the one release. An error changes nothing."""
 
     _sums: IntArray | None
     _n_rows: int
@@ -37,16 +37,16 @@ class BatchAccumulator:
 
     @property
     def batch_ids(self) -> tuple[str, ...]:
-        """Ids of the batches that are in, sorted."""
+        """Ids of the batches added so far, sorted."""
         return tuple(sorted(self._batches))
 
     @property
     def released(self) -> bool:
-        """Whether the sums were released, and wiped."""
+        """Whether the sums were released and wiped."""
         return self._sums is None
 
     def merge(self, other: Any) -> Self:
-        """Add the rows of another accumulator, which stays as it is.
+        """Add the rows of another accumulator, which does not change.
 
         Parameters
         ----------
@@ -62,12 +62,12 @@ class BatchAccumulator:
         RuntimeError
             The sums of one were released.
         TypeError, ValueError
-            No such accumulator; other parameters; a batch that both hold; too many rows together. Nothing
-            changes then.
+            `other` is no such accumulator, or has other parameters; both hold the same batch; the rows
+            together are too many. Nothing changes then.
         """
         if not isinstance(other, type(self)):
             raise TypeError(f"other must be a {type(self).__name__}, not {type(other).__name__}.")
-        # In one order, so that two accumulators that are merged into each other at once wait for no one.
+        # Both locks in one order: two accumulators that are merged into each other at once cannot deadlock.
         first, second = sorted((self, other), key=id)
         with lock_of(first), lock_of(second):
             return self._merge(other)
@@ -89,14 +89,14 @@ class BatchAccumulator:
 
     @abstractmethod
     def _join(self, other: Any) -> tuple[IntArray, dict[str, Any]]:
-        """Return the sums of both, and what else changes; ValueError where they do not belong together."""
+        """Return the sums of both, and the other changed attributes; ValueError if they do not match."""
 
     @abstractmethod
     def _check_count(self, n_rows: int) -> int:
-        """Return the number of rows; ValueError where there is no room for them."""
+        """Return the number of rows; ValueError if they are too many."""
 
     def _add(self, sums: IntArray, n_rows: int, batch: str, batch_id: Any, **changes: Any) -> None:
-        """Take in the sums of one batch, all of them or nothing."""
+        """Add the sums of one batch: all of them or none."""
         assign(
             self,
             **changes,
@@ -115,20 +115,20 @@ class BatchAccumulator:
         return batch
 
     def _wipe(self, result: Any) -> None:
-        """Wipe the sums, and keep what was made of them."""
+        """Wipe the sums, and keep the result."""
         sums = self._require_unreleased()
         assign(self, _sums=None, _n_rows=0, _result=result)
         sums[...] = 0
 
     def _require_unreleased(self) -> IntArray:
         if self._sums is None:
-            raise RuntimeError("the sums were released, which can be done once, and wiped.")
+            raise RuntimeError("the sums were released and wiped. They can be released only once.")
         return self._sums
 
     @one_thread_at_a_time
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self).copy()
-        # A copy counts on under an id of its own, and with sums of its own.
+        # A copy continues with its own id and its own sums.
         state["_own_id"] = None
         state["_sums"] = None if self._sums is None else self._sums.copy()
         return state
@@ -145,11 +145,11 @@ class PlanAccumulator(BatchAccumulator):
         Bound on the number of rows.
     """
 
-    #: Tells the bytes of one class from those of another.
+    #: Distinguishes the bytes of one class from those of another.
     _kind: str
 
     def _start(self, schema: RowSchema, plan: Plan, max_rows: int) -> None:
-        # Of no run: what is released is decided when it is.
+        # The task belongs to no run: the release is specified when it is made.
         self._task = RoundTask("", 0, schema, plan)
         self._max_rows = max_rows
         plan.check_room(max_rows)
@@ -158,7 +158,7 @@ class PlanAccumulator(BatchAccumulator):
     @redact_errors
     @refused_within_another
     def update(self, X: Any, y: Any = None, *, batch_id: Any = None) -> Self:
-        """Add the rows of a batch; all of them, or on an error none.
+        """Add the rows of a batch: all of them or, after an error, none.
 
         Parameters
         ----------
@@ -166,9 +166,10 @@ class PlanAccumulator(BatchAccumulator):
             Data frames (pandas, polars) and objects with ``__arrow_c_stream__`` (pyarrow, DuckDB, ...), which
             need pyarrow, may hold the target too.
         y : array-like of shape (n,), default=None
-            Target. None: the column `target` of the batch, where the accumulator needs one.
+            Target. None: the column `target` of the batch, if the accumulator needs one.
         batch_id : str or int, default=None
-            Names the batch, so that it cannot be added twice; public. None: the batch may be passed again.
+            Name of the batch; public. A batch with the same name cannot be added again. None: the same batch
+            can be added again by mistake.
 
         Returns
         -------
@@ -177,12 +178,12 @@ class PlanAccumulator(BatchAccumulator):
         Raises
         ------
         ImportError
-            Arrow data, and pyarrow is not installed.
+            The batch is Arrow data, and pyarrow is not installed.
         RuntimeError
             The sums were released.
         TypeError, ValueError
-            The batch id was added before; there would be too many rows; columns are missing; outside strict
-            mode, values cannot be used. No value is in the message.
+            A batch with this id was added before; the rows would be too many; columns are missing; outside
+            strict mode, a value cannot be used. The message contains no value.
         """
         held = self._require_unreleased()
         batch = self._check_id(batch_id)
@@ -194,20 +195,20 @@ class PlanAccumulator(BatchAccumulator):
     def _check_columns(self, X: Any) -> None:
         schema = self._task.schema
         if schema.columns.features is None and schema.domain is None and (has_names(X) or holds_arrow(X)):
-            # By place, columns of two batches in two orders would be added up.
-            raise ValueError("the batch has names and the accumulator has none: name the features there.")
+            # Columns would be matched by position, although two batches may order them differently.
+            raise ValueError("the batch has column names, the accumulator has none. Name the features there.")
 
     def _restore(self, schema: RowSchema) -> None:
-        """Set what a subclass has besides its sums, of an object that is read from bytes."""
+        """Set the further attributes of a subclass, of an object that is read from bytes."""
 
     def _join(self, other: Any) -> tuple[IntArray, dict[str, Any]]:
         if self._task.id != other._task.id or self._max_rows != other._max_rows:
-            raise ValueError("the accumulators have different parameters: their sums do not add up.")
+            raise ValueError("the accumulators have different parameters: their sums cannot be added.")
         return self._require_unreleased() + other._require_unreleased(), {}
 
     def _check_count(self, n_rows: int) -> int:
         if n_rows > self._max_rows:
-            raise ValueError("the rows would be more than was declared.")
+            raise ValueError("there would be more rows than declared.")
         return n_rows
 
     def _drive(self, rounds: Rounds[Any], entropy: Any, charge: Any) -> Any:
@@ -216,7 +217,7 @@ class PlanAccumulator(BatchAccumulator):
 
     @one_thread_at_a_time
     def to_bytes(self) -> bytes:
-        """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
+        """Return the accumulator as JSON. It contains exact sums over private rows: never publish it."""
         content = {
             "kind": self._kind,
             "task": self._task.to_dict(),
@@ -234,7 +235,7 @@ class PlanAccumulator(BatchAccumulator):
         Parameters
         ----------
         data : bytes
-            Nothing in it is executed or trusted.
+            Validated. Nothing in it is executed.
 
         Returns
         -------
@@ -245,7 +246,7 @@ class PlanAccumulator(BatchAccumulator):
         TypeError
             `data` is not bytes.
         ValueError
-            Damaged, foreign, of another class, or of another version.
+            The bytes are damaged, of another program, class or version.
         """
         return restore_in_silence(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict, "bytes of an accumulator")
 
@@ -280,12 +281,12 @@ class _SumsAtHand:
         self._sums, self._plan = sums, plan
 
     def prepare(self, number: int, plan: Plan) -> None:
-        """Refuse a plan that the sums are not of."""
+        """Raise ValueError if the sums are those of another plan."""
         if number or plan.to_dict() != self._plan.to_dict():
             raise ValueError(
                 "the sums are those of another plan: the parameters are not those of the accumulator."
             )
 
     def sums(self, number: int, plan: Plan) -> IntArray:
-        """Return a copy, for a release that is paid for."""
+        """Return a copy, for a release that was charged."""
         return self._sums.copy()

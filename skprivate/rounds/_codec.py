@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frozen records as JSON: each field is written as plain values, and read back by its type and range."""
+"""Frozen records as JSON: fields are written as plain values, and validated by type and range when read."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -12,22 +12,22 @@ from ..utils._json_documents import Fields
 
 
 def stored(read: Callable[..., Any], *limits: Any, key: str = "", **options: Any) -> Any:
-    """Return a field that ``read(fields, name, *limits)`` restores, perhaps written under another name."""
+    """Return a field that ``read(fields, name, *limits)`` restores; `key` is its name in JSON."""
     return dataclasses.field(metadata={"read": read, "limits": limits, "key": key}, **options)
 
 
 def spread(record: Any) -> Any:
-    """Return a field whose record is written as fields of the whole."""
+    """Return a field whose record is written as fields of the enclosing record."""
     return dataclasses.field(metadata={"read": lambda fields, _: record._of_fields(fields), "spread": record})
 
 
 class Record:
     """Base of frozen dataclasses all of whose fields are `stored` or `spread`.
 
-    A class variable ``kind`` tells the JSON of one class from that of another, where something has to.
+    An optional class variable ``kind`` distinguishes the JSON of one class from that of another.
     """
 
-    #: The record, for messages.
+    #: Name of the record in messages.
     _what: ClassVar[str] = "a plan"
 
     def to_dict(self) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class Record:
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """Restore the record; ValueError for what `to_dict` would not write."""
+        """Restore the record; ValueError for anything that `to_dict` would not write."""
         names = ["kind"] if hasattr(cls, "kind") else []
         return cls._of_fields(Fields(content, names + cls._names(), what=cls._what))
 
@@ -66,7 +66,7 @@ class Record:
         return record
 
     def _check_fields(self) -> None:
-        """Refuse fields that do not belong together."""
+        """Raise ValueError if the fields contradict each other."""
 
     def _require(self, fits: Any, rule: str) -> None:
         if not fits:
@@ -88,7 +88,7 @@ def _plain(value: Any) -> Any:
 
 
 def maybe(fields: Fields, name: str, read: Callable[..., Any], *limits: Any) -> Any:
-    """Return what `read` restores, None where the field is null."""
+    """Return what `read` restores, None if the field is null."""
     return fields.maybe(lambda name: read(fields, name, *limits), name)
 
 
@@ -109,7 +109,7 @@ def texts(fields: Fields, name: str) -> tuple[str, ...]:
 
 
 def integers(fields: Fields, name: str, least: int, most: int, problem: str) -> tuple[int, ...]:
-    """Return whole numbers within a range; what is raised else says the problem."""
+    """Return integers within a range; otherwise ValueError with this text."""
     values = fields.items(name)
     if not all(type(value) is int and least <= value <= most for value in values):
         raise ValueError(problem)
@@ -117,12 +117,12 @@ def integers(fields: Fields, name: str, least: int, most: int, problem: str) -> 
 
 
 def record(fields: Fields, name: str, read: Callable[[Any], Any]) -> Any:
-    """Return what `read` restores of an object."""
+    """Return what `read` restores from an object."""
     return read(fields.mapping(name))
 
 
 def records(fields: Fields, name: str, read: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return what `read` restores of every item of a list."""
+    """Return what `read` restores from every item of a list."""
     return tuple(map(read, fields.items(name)))
 
 
@@ -136,6 +136,6 @@ def of_kind(content: Any, classes: Iterable[Any], problem: str) -> Any:
 
 
 def refuse_sums(impossible: Any) -> None:
-    """Refuse sums that no so many rows have; the message repeats nothing of them."""
+    """Raise ValueError if sums are impossible for the number of rows; the message repeats no sum."""
     if impossible:
-        raise ValueError("the sums are not those of so many rows")
+        raise ValueError("the sums are impossible for this number of rows")

@@ -36,8 +36,8 @@ from ._task import Plan
 Result = TypeVar("Result")
 
 _FORMAT = "skprivate.run"
-# Raised when any estimator's rounds, their noise or their shares of the budget change: what was released
-# before would be read, and paid for, as something else. Versions of the package are told apart besides.
+# Raise it when any estimator's rounds, their noise or their shares of the budget change: earlier releases
+# would otherwise be read, and charged, as something else. The version of the package is checked as well.
 _VERSION = 7
 _FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
@@ -45,24 +45,24 @@ _RUN_BYTES = 16
 
 
 class Noise(Protocol):
-    """What turns exact sums into released integers."""
+    """Turns exact sums into released integers."""
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
-        """Return what is released of the sums."""
+        """Return the released integers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One round of a private fit, public: what is summed, what it costs, and the noise.
+    """One round of a private fit: what is summed, what it costs, and the noise. All of it is public.
 
     Attributes
     ----------
     plan : Plan
     noise : Noise
     spent : PrivacySpent or None
-        What is charged before rows are read; None: an earlier round has paid for this one.
+        What is charged before rows are read. None: the charge of an earlier round covers this one.
     release : ReleaseRecord or None
-        What statements say about it; None where the statement was made before.
+        Description for statements. None: the statement exists already.
     """
 
     plan: Plan
@@ -76,7 +76,7 @@ Rounds = Generator[Round, IntArray, Result]
 
 
 def with_releases(rounds: Rounds[Result], spent: PrivacySpent) -> Rounds[tuple[Result, PrivacySpent]]:
-    """Yield rounds; return their result, and the statement that lists what each of them released."""
+    """Yield rounds; return their result, and the statement with a list of their releases."""
     found: list[ReleaseRecord] = []
     try:
         step = next(rounds)
@@ -91,20 +91,20 @@ def with_releases(rounds: Rounds[Result], spent: PrivacySpent) -> Rounds[tuple[R
 
 
 class RowSource(Protocol):
-    """Where rows are; sums over all of them come from it."""
+    """Holds rows, and returns sums over all of them."""
 
     def prepare(self, number: int, plan: Plan) -> None:
-        """Raise what can be raised before anything is charged."""
+        """Raise every error that can be found before anything is charged."""
 
     def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the exact sums over all rows."""
 
 
 class RowsInMemory:
-    """Rows that were validated and are at hand.
+    """Validated rows in memory.
 
-    Their sums are made before the charge, as validation is part of them: nobody sees them before it. Plans
-    over codes or standardised rows find what earlier rounds made of the rows.
+    Sums are computed before the charge, because validation is part of the computation. Nobody sees them
+    before the charge. Plans over codes or standardised rows use the coded rows of earlier rounds again.
     """
 
     def __init__(self, rows: PreparedRows) -> None:
@@ -115,11 +115,11 @@ class RowsInMemory:
         self._standard: tuple[tuple[Any, ...], list[Tiles]] = (), []
 
     def prepare(self, number: int, plan: Plan) -> None:
-        """Make the sums."""
+        """Compute the sums."""
         self._sums = self._sums_of(plan)
 
     def sums(self, number: int, plan: Plan) -> IntArray:
-        """Return the sums that were prepared."""
+        """Return the prepared sums."""
         prepared, self._sums = self._sums, None
         return self._sums_of(plan) if prepared is None else prepared
 
@@ -149,21 +149,21 @@ def drive(
     charge: Callable[..., object] = bool,
     record: "RunRecord | None" = None,
 ) -> Result:
-    """Run rounds over a source to their end.
+    """Run all rounds over a source.
 
     Parameters
     ----------
     rounds : generator
-        It yields a `Round`, is sent the integers that it released, and returns the result.
+        It yields a `Round`, is sent the released integers, and returns the result.
     source : RowSource
     entropy : Entropy
-        Of the noise.
+        Source of the noise.
     charge : callable
-        Called with what a round costs, before its noise is drawn, and before rows that are elsewhere are
-        read: that reading fails is an answer about them. With a record that is kept on disk, also with an id
-        of the charge.
+        Called with the cost of a round before its noise is drawn, and before rows of a remote source are
+        read: an error of reading reveals something about them. If the record is kept on disk, it is also
+        called with an id of the charge.
     record : RunRecord, default=None
-        What rounds released before the driver was stopped, which are not done again.
+        Releases of rounds that were complete before the driver was stopped. They are not repeated.
 
     Returns
     -------
@@ -172,8 +172,8 @@ def drive(
 
     Notes
     -----
-    **Privacy.** The exact sums of a round live until its noise is drawn. Each plan is made of public values
-    and of what earlier rounds released.
+    **Privacy.** The exact sums of a round are kept until its noise is drawn. Each plan depends only on public
+    values and on the releases of earlier rounds.
     """
     number = 0
     try:
@@ -184,15 +184,15 @@ def drive(
             if released is None:
                 source.prepare(number, step.plan)
             if step.spent is not None:
-                # Of a round on record, too: a ledger that has counted its id takes nothing, another one takes
-                # the whole cost.
+                # Rounds on record are charged, too: a ledger that has counted the id charges nothing, another
+                # ledger charges the whole cost.
                 charge(step.spent, **({} if charge_id is None else {"charge_id": charge_id}))
             if released is None:
                 released = step.noise.randomize(source.sums(number, step.plan), entropy)
                 if record is not None:
                     record.add(step.plan, released)
             elif not entropy.private:
-                # A seeded simulation goes on where its stream was.
+                # A seeded simulation continues at the same place of its stream.
                 step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)
             number += 1
             step = rounds.send(released)
@@ -203,19 +203,20 @@ def drive(
 
 
 class RunRecord:
-    """The id of a run, and what its rounds released; in memory, or also in a file.
+    """The id of a run and the releases of its rounds, in memory or also in a file.
 
     Parameters
     ----------
     path : path-like or None
-        The file, which is read if it is there. None: nothing is written.
+        The file, which is read if it exists. None: nothing is written.
     fit : str
-        Hash of everything public about the fit: the record of another one is refused.
+        Hash of everything public about the fit. The record of another fit is refused.
 
     Notes
     -----
-    **Privacy.** Released integers and public facts alone are written, and a round's before they are used. A
-    run that is stopped between its noise and the file draws anew when it goes on: nobody saw that noise.
+    **Privacy.** Only released integers and public facts are written, and each round is written before it is
+    used. If a run is stopped between drawing noise and writing it, it draws new noise when it continues:
+    nobody has seen the lost noise.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, fit: str) -> None:
@@ -226,28 +227,28 @@ class RunRecord:
             self._read(self._path.read_bytes())
 
     def begin(self, key: bytes) -> bytes:
-        """Return the key of the run, this one if none was drawn before; from now on the run has an id."""
+        """Return the key of the run: the one on record, otherwise `key`. Write the id of the run."""
         self.key = self.key or key
         self._write()
         return self.key
 
     def charge_id(self, number: int) -> str | None:
-        """Return the id that a round is charged by; None: it cannot be resumed, and needs none."""
+        """Return the id of a round's charge. None: the round cannot be resumed and needs no id."""
         return None if self._path is None else f"{self.run}-{number}"
 
     def released(self, number: int, plan: Plan) -> IntArray | None:
-        """Return what a round released before the driver was stopped; None: it is still to be done."""
+        """Return what a round released before the driver was stopped; None: it is not complete."""
         if number >= len(self._rounds):
             return None
         found, released = self._rounds[number]
         if found != digest(plan.to_dict()):
             raise ValueError(
-                "the checkpoint is of a run whose rounds were others: public rows or the package changed."
+                "the checkpoint is of a run with other rounds: public rows or the package changed."
             )
         return released
 
     def add(self, plan: Plan, released: IntArray) -> None:
-        """Keep what a round released."""
+        """Record what a round released."""
         if self._path is None:
             return
         self._rounds.append((digest(plan.to_dict()), released))
@@ -278,13 +279,13 @@ class RunRecord:
             fit = None
         if fit is None:
             raise ValueError(
-                "the checkpoint cannot be used: damaged, foreign, or of another version of the package. Move "
-                "it away; what was charged stays charged."
+                "the checkpoint cannot be used: it is damaged, or of another program or version. Move it "
+                "away. What was charged stays charged."
             )
         if package != __version__:
             raise ValueError(
-                "the checkpoint is of another version of the package, whose rounds may have had other noise: "
-                "go on with that version, or move the file away; what was charged stays charged."
+                "the checkpoint is of another version of the package, whose rounds may have had other noise. "
+                "Continue with that version, or move the file away. What was charged stays charged."
             )
         if fit != self._fit:
             raise ValueError(
@@ -295,19 +296,19 @@ class RunRecord:
 
 @contextlib.contextmanager
 def open_record(path: str | os.PathLike[str] | None, fit: str) -> Iterator[RunRecord]:
-    """Hold the record of a run; two processes that went on from one file would be charged once.
+    """Lock the record of a run: two processes that continue from one file would be charged only once.
 
     Raises
     ------
     BlockingIOError
-        Another process has it.
+        Another process uses it.
     """
     with contextlib.ExitStack() as stack:
         if path is not None:
             try:
                 stack.enter_context(locked(path, wait=False))
             except BlockingIOError:
-                raise BlockingIOError(f"another fit goes on from the checkpoint {path} now.") from None
+                raise BlockingIOError(f"another fit continues from the checkpoint {path} now.") from None
         yield RunRecord(path, fit)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits of estimators to sources, by the rounds that `fit` runs over rows in memory."""
+"""Fits estimators to sources, with the same rounds that `fit` runs over rows in memory."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ from ._schema import RowSchema
 from ._sources import SourceFacts, SourceRun, TableSource
 from ._tables import TableColumns, count_columns, has_names
 
-# Parameters that another driver may have others of.
+# Parameters that may differ when another driver continues.
 _NOT_HASHED = ("ledger", "random_state")
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
@@ -41,40 +41,39 @@ def fit_rounds(
     ----------
     estimator : DPTreeClassifier, DPTreeRegressor, DPBoostingClassifier, DPBoostingRegressor, or of
         `linear_model` DPLogisticRegression, DPLogLocationScaleRegressor or a preset of it.
-        Its bounds and classes must be declared, or told by `public`.
+        Its bounds and classes must be declared, or follow from `public`.
     source : TableSource
-        Where the private rows are. Anything that `TableSource` takes as its tables and that needs no names of
-        columns may be passed as it is.
+        The private rows. Tables for which `TableSource` needs no column names may be passed directly.
     public : tuple (X, y), default=None
-        Public rows, for estimators that use some.
+        Public rows, for estimators that use them. None: there are none.
     checkpoint : path-like, default=None
-        File that keeps what was released so far. A fit that was stopped, by a kill or an error, and is called
-        again with the same file goes on after its last complete round, and the ledger counts its cost once.
-        The file is deleted when the fit is complete; an empty file ``.lock`` stays. Of a fit to
-        `skprivate.collaborative.MaskedSites` it stays, too, and the same call gives the same fit again:
-        delete it when the model is saved. Copy no such file, and put none back: every copy that goes on draws
-        noise of its own for one charge. None: a fit that stops starts anew, and costs anew.
+        File with the releases so far. If a fit was stopped by a kill or an error, call it again with the same
+        file: it continues after its last complete round, and the ledger counts its cost once. The file is
+        deleted when the fit is complete; an empty file ``.lock`` remains. After a fit to
+        `skprivate.collaborative.MaskedSites` the file remains as well, and the same call returns the same fit
+        again: delete it when the model is saved. Never copy or restore such a file: every copy that continues
+        draws its own noise for one charge. None: a stopped fit starts again, and is charged again.
 
     Returns
     -------
     estimator : estimator
-        The same object, fitted: bit for bit as by ``fit`` to the same rows with the same seed, whatever
-        the tables, their number and their order. (In strict mode rows without a usable name of a person are
-        one person's in each table, and one person's in all for ``fit``.)
+        The same object, fitted. It equals ``fit`` on the same rows with the same seed bit by bit, for any
+        number and order of the tables. One exception: in strict mode, rows without a usable name of a person
+        count as one person in each table, and as one person in all for ``fit``.
 
     Raises
     ------
     TypeError
-        The estimator has no rounds, or the source is none. Or a column has a type that cannot be read, such
-        as text in place of numbers: nothing is charged then, unless ``n_rows`` is declared.
+        The estimator has no rounds, `source` is no source, or a column has a type that cannot be read, such
+        as text in place of numbers. Nothing is charged then, unless ``n_rows`` is declared.
     ValueError
-        Bounds or classes are missing; the source is empty, or its tables differ in columns or types: nothing
-        is charged then. Or a table cannot be read, or is not as it was when it was looked at: this shows when
-        rows are read, after the charge.
+        Before the charge: bounds or classes are missing, the source is empty, or its tables differ in columns
+        or types. After the charge, when rows are read: a table cannot be read, or has changed since it was
+        inspected.
     PrivacyLeakError
-        In strict mode, where the noise is seeded.
+        The noise is seeded in strict mode.
     BudgetExceededError, LedgerError
-        The ledger refused; nothing is charged, and a previous fit is as it was.
+        The ledger refused. Nothing is charged, and a previous fit remains.
 
     See Also
     --------
@@ -82,10 +81,10 @@ def fit_rounds(
 
     Notes
     -----
-    **Privacy.** As that of the estimator's ``fit``. The ledger is charged before rows are read: that reading
-    fails is an answer about them. Workers get public plans and return exact sums; see `TableSource` for who
-    has to be trusted. A checkpoint holds released values and public facts. A fit that goes on takes the
-    rounds that are done as they are: rows that have changed since matter for the others.
+    **Privacy.** The guarantee is that of the estimator's ``fit``. The ledger is charged before rows are read,
+    because an error of reading reveals something about them. Workers receive public plans and return exact
+    sums; `TableSource` lists who must be trusted. A checkpoint contains released values and public facts. A
+    fit that continues does not repeat complete rounds: later changes of rows affect only the other rounds.
 
     Proof: :doc:`/proofs/rounds`.
 
@@ -106,24 +105,24 @@ def fit_rounds(
     (True, True)
     """
     if not getattr(type(estimator), "_has_rounds", False):
-        raise TypeError(f"{type(estimator).__name__} has no rounds: fit it to rows in memory.")
+        raise TypeError(f"{type(estimator).__name__} cannot be fitted in rounds: fit it to rows in memory.")
     source = source if isinstance(source, TableSource) else TableSource(source)
     return _fit_source(estimator, source, public, checkpoint)
 
 
 @private_fit
 def _fit_source(estimator: Any, source: TableSource, public: Any, checkpoint: Any) -> Any:
-    """Fit to a source, as `fit_rounds` says.
+    """Fit to a source, as `fit_rounds` describes.
 
-    An estimator with rounds has ``_has_rounds = True``, a `_bounds_parameter` beside its domain, and
-    ``_open_source(columns, facts, public)``: how rows are read, and what makes the rounds of a fit for a
-    source of noise. That raises ValueError where bounds or classes are not declared, or other public facts
-    forbid the fit.
+    An estimator with rounds has ``_has_rounds = True``, a `_bounds_parameter` besides its domain, and a
+    method ``_open_source(columns, facts, public)``. It returns the schema of the rows, and a function from a
+    source of noise to the rounds. It raises ValueError if bounds or classes are missing, or if other public
+    facts forbid the fit.
     """
     with public_errors():
         # Raises in strict mode where the noise is seeded.
         estimator.announce_leaks([])
-    # Names of persons may be missing: that a look at the tables fails tells of rows.
+    # Names of persons may be missing: an error while tables are inspected would reveal something about rows.
     n_is_public = not estimator.may_lack_rows()
     domain, classes = estimator.domain, getattr(estimator, "classes", None)
     facts = find_facts(
@@ -145,10 +144,10 @@ def _fit_source(estimator: Any, source: TableSource, public: Any, checkpoint: An
 
 
 def _hash_of(estimator: BaseEstimator, schema: RowSchema, facts: SourceFacts) -> str:
-    """Return a hash of what a run depends on; what must not differ when it goes on."""
+    """Return a hash of everything that must be the same when a run continues."""
     name = f"{type(estimator).__module__}.{type(estimator).__name__}"
     parameters = {key: value for key, value in estimator.get_params().items() if key not in _NOT_HASHED}
-    # Where the number of rows is protected, a hash of it would tell it.
+    # If the number of rows is protected, a hash of it would reveal it.
     n_is_public = parameters.get("relation", "replace-one") == "replace-one"
     n_units = facts.n_units if n_is_public else None
     content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
@@ -156,7 +155,7 @@ def _hash_of(estimator: BaseEstimator, schema: RowSchema, facts: SourceFacts) ->
 
 
 def known_columns(estimator: Any) -> int | None:
-    """Return the number of columns that an estimator's bounds or domain tell, None if they do not."""
+    """Return the number of columns by an estimator's bounds or domain, None if they do not determine it."""
     if estimator.domain is None:
         return count_columns(estimator._declared_bounds)
     return len(estimator.domain.names)
@@ -165,7 +164,7 @@ def known_columns(estimator: Any) -> int | None:
 def schema_of(
     estimator: Any, columns: TableColumns, bounds: tuple[FloatArray, FloatArray], **target: Any
 ) -> RowSchema:
-    """Return how the rows of a source are read for an estimator, given how its target is."""
+    """Return the schema of a source's rows for an estimator; `target` describes its target."""
     return RowSchema(
         columns=columns,
         n_features=len(bounds[0]),
@@ -179,7 +178,7 @@ def schema_of(
 
 
 def read_public_rows(estimator: Any, public: Any, facts: SourceFacts, rows_per_unit: int) -> Any:
-    """Validate the public rows beside a source, all that a design is made of; there may be none."""
+    """Validate the public rows of a fit to a source, which alone determine the design; there may be none."""
     domain = estimator.domain
     if public is None:
         width = facts.n_features if domain is None else len(domain.encoded_names)
@@ -206,21 +205,21 @@ def find_facts(
     n_is_public: bool = True,
     classes: Any = None,
 ) -> SourceFacts:
-    """Return the public facts of a source: those that were declared, or found by a look at its tables.
+    """Return the public facts of a source, as they were declared or found by inspecting its tables.
 
-    Where a domain declares the columns, their types in the tables do not matter. Where the number of rows is
-    not public, a source without rows is no error. A target must be of the kind of the declared classes.
+    If a domain declares the columns, their types in the tables do not matter. If the number of rows is not
+    public, a source without rows is no error. A target must have the type of the declared classes.
     """
     if source.n_rows is None:
         facts = source.inspect(domain=domain, classes=classes)
         if n_is_public and not facts.n_rows:
-            raise ValueError("the source is empty: it has no row.")
+            raise ValueError("the source has no rows.")
         return replace(facts, n_is_public=n_is_public)
     features = source.columns.features
     width = len(features) if features is not None else n_features
     if width is None:
         raise ValueError(
-            "a source with n_rows needs features, or an estimator whose bounds give their number."
+            "a source with n_rows needs features, or an estimator whose bounds determine their number."
         )
     roles = source.columns.roles
     return SourceFacts(source.n_rows, source.n_rows, features, width, True, roles, None, n_is_public)

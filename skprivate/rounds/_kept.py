@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coded rows that a process keeps between the rounds of a fit: in memory, then in a file without a name."""
+"""Coded rows that a process keeps between the rounds of a fit: in memory, then in an unnamed file."""
 
 import copy
 import errno
@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 
 from ._rows import PreparedRows
 
-#: A process that got no task of a run for so long forgets its rows.
+#: A process deletes the rows of a run that has sent no task for this time.
 IDLE_SECONDS = 600.0
-# Look-ups a row after which rows in the file are written again: as long as writing 20 bytes takes.
+# Lookups a row after which rows in the file are written again: they take as long as writing 20 bytes.
 _MOST_WORK = 16
 _ALIGNED = 8
 
 
-# A coding is a public description of what rows become before they are summed. It has a `key`, its hash; and
-# `is_small`: whether it makes so much less than a table that this may be written into a file. `code(rows)`
-# returns an object whose arrays are attributes; `holds(other)` tells whether that gives what another makes.
+# A coding is a public description of how rows are coded before they are summed. `key` is its hash. `is_small`
+# is True if coded rows are so much smaller than the table that they may be written to a file. `code(rows)`
+# returns an object whose arrays are attributes. `holds(other)` is True if its rows serve another coding as
+# well.
 
 
 class AsTheyAre:
@@ -41,7 +42,7 @@ class AsTheyAre:
         return rows
 
     def holds(self, other: Any) -> bool:
-        """Tell whether another coding is this one."""
+        """Return whether another coding is this one."""
         return other is self
 
 
@@ -49,12 +50,12 @@ AS_THEY_ARE = AsTheyAre()
 
 
 class LostRows(Exception):
-    """Rows that were kept cannot be read any more: they are to be read from their table."""
+    """Kept rows cannot be read any more: read them from their table again."""
 
 
 @dataclass(eq=False)
 class _Piece:
-    """Some rows of a batch: in memory, or without their arrays, which are at a place in the file."""
+    """Some rows of a batch: in memory, or without their arrays, which are in the file at `place`."""
 
     rows: Any
     n_rows: int
@@ -66,7 +67,7 @@ class _Piece:
 
 @dataclass(eq=False)
 class _Batch:
-    """The pieces of a batch, their coding, and what is known of its table; no coding: they are not all."""
+    """The pieces of a batch, their coding, and the version of the table. No coding: pieces are missing."""
 
     pieces: list[_Piece] = field(default_factory=list)
     coding: Any = None
@@ -92,15 +93,15 @@ class RowStore:
     Parameters
     ----------
     most_bytes : int
-        Of memory.
+        Largest size in memory.
     folder : str, None or False
-        Of the file that takes what is beyond; None: the system's for temporary files; False: no file.
+        Folder of the file for the rows beyond it. None: the system's folder for temporary files; False: no
+        file.
 
     Notes
     -----
-    **Privacy.** It holds private rows. Its file can be read and written by its owner alone, and has no name
-    from the start: its space is free when the process ends, however it ends. What was written may be found on
-    the disk still.
+    **Privacy.** It holds private rows. Only the owner can read and write its file, which never has a name:
+    its space is free when the process ends, also after a crash. Deleted data may still be found on the disk.
     """
 
     def __init__(self, most_bytes: int, folder: Any) -> None:
@@ -119,20 +120,20 @@ class RowStore:
         version: Any,
         read: Callable[[], Iterator[tuple[PreparedRows, int]]],
     ) -> Iterator[tuple[Any, int, int]]:
-        """Yield the coded rows of a batch, and how many rows and units they are; keep them if there is room.
+        """Yield the coded rows of a batch, with the numbers of rows and units; keep them if there is room.
 
         Parameters
         ----------
         batch_id : str
         coding : Coding
         version : object
-            What is known of the table without reading it: rows of another one are read anew.
+            Facts about the table that are known without reading it. If they change, rows are read again.
         read : callable
             Reads the rows and numbers of units, piece by piece.
         """
         self.used_at = monotonic()
         batch = self._batches.setdefault(batch_id, _Batch())
-        # A task that is run twice at the same time waits: scores are changed in place.
+        # Two runs of one task must not overlap: scores are changed in place.
         with batch.lock:
             kept, complete = batch.coding is not None and batch.version == version, True
             if kept and (batch.coding.key == coding.key or batch.coding.holds(coding)):
@@ -159,7 +160,7 @@ class RowStore:
             self._release(batch.pieces.pop())
 
     def _settle(self, piece: _Piece, rows: Any, is_small: bool) -> bool:
-        """Keep rows as they were left by a plan, in memory or in the file; tell whether there was room."""
+        """Keep rows as a plan left them, in memory or in the file; return whether there was room."""
         if piece.place is not None and getattr(rows, "work", 0) <= _MOST_WORK:
             return True
         in_memory, size = piece.place is None, _size(rows)
@@ -192,7 +193,7 @@ class RowStore:
             buffer[at : at + part.nbytes] = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
             at += _room(part.nbytes)
         with self._lock:
-            # Another thread may have found that there is no file, or closed it.
+            # Another thread may have failed to make the file, or closed it.
             if self._folder is False:
                 return False
             place = self._free[size].pop() if self._free.get(size) else self._end
@@ -214,8 +215,8 @@ class RowStore:
                 vars(piece.rows).update(dict.fromkeys(parts))
                 return True
         warnings.warn(
-            f"no more rows can be kept in the folder for temporary files ({problem}): some are read anew in "
-            "every round. Name another folder by TableSource(..., cache_folder=...), or raise cache_bytes.",
+            f"no more rows can be kept in the folder for temporary files ({problem}): some are read again in "
+            "every round. Pass another folder, TableSource(..., cache_folder=...), or increase cache_bytes.",
             stacklevel=2,
         )
         return False
@@ -227,7 +228,7 @@ class RowStore:
                 self._file.seek(piece.place)
                 _move_all(self._file.readinto, buffer)
         except (OSError, ValueError):
-            # Where the file was closed, too.
+            # Also if the file was closed.
             raise LostRows from None
         for name, dtype, shape in piece.layout:
             count = int(np.prod(shape))
@@ -238,7 +239,7 @@ class RowStore:
         return rows
 
     def forget_when_idle(self, forget: Callable[[], None], seconds: float = IDLE_SECONDS) -> None:
-        """Call a function when nobody has asked for rows for so long."""
+        """Call a function when no rows were requested for so many seconds."""
 
         def look() -> None:
             left = self.used_at + IDLE_SECONDS - monotonic()
@@ -252,7 +253,7 @@ class RowStore:
         self._timer.start()
 
     def close(self) -> None:
-        """Forget all rows; the file's space is free."""
+        """Delete all rows, and free the file's space."""
         self._timer.cancel()
         self._batches.clear()
         with self._lock:
@@ -262,7 +263,7 @@ class RowStore:
 
 
 def _move_all(move: Callable[[Any], int | None], buffer: Any) -> None:
-    """Write or read a whole buffer; a call may move less."""
+    """Write or read a whole buffer; one call may move only a part."""
     done = 0
     while done < len(buffer):
         moved = move(memoryview(buffer)[done:])
@@ -271,14 +272,14 @@ def _move_all(move: Callable[[Any], int | None], buffer: Any) -> None:
         done += moved
 
 
-# By process, too: a child that was forked has its parent's stores, and must not move in their files.
+# The key includes the process: a forked child has its parent's stores, and must not use their files.
 _stores: dict[tuple[int, str], RowStore] = {}
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_stores.clear)
 
 
 def store_of(run: str, most_bytes: int, folder: Any) -> RowStore | None:
-    """Return the store of a run in this process; None where nothing is to be kept."""
+    """Return the store of a run in this process; None if nothing may be kept."""
     if not most_bytes and folder is False:
         return None
     key, new = (os.getpid(), run), RowStore(most_bytes, folder)
@@ -288,7 +289,7 @@ def store_of(run: str, most_bytes: int, folder: Any) -> RowStore | None:
 
 
 def forget(run: str) -> None:
-    """Forget the rows of a run in this process."""
+    """Delete the rows of a run in this process."""
     store = _stores.pop((os.getpid(), run), None)
     if store is not None:
         store.close()

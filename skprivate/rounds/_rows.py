@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Validated rows as plans read them: features, and labels, numbers or what is known of lifetimes."""
+"""Validated rows as plans read them: features, and labels, numbers or observations of lifetimes."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,13 +13,13 @@ from ..utils import as_column, as_labels, check_bounds, is_frame, is_structured
 from ..utils._private_fit import public_errors
 from ..utils._tables import kind_of_labels, numbers_of, within_bounds
 
-#: Kinds of observation of a lifetime, which are declared in public: seen when it happened; known to be later,
-#: earlier, or between two times; watched from a later time on.
+#: Kinds of observation of a lifetime, which are public: event at a known time; event later than a time;
+#: earlier; between two times; observation from an entry time on.
 KINDS = ("exact", "right", "left", "interval", "entry")
 #: Codes of an event column (`PreparedRows.event`), by kind; an entry may go with any of them.
 CODES = {"right": 0, "exact": 1, "left": 2, "interval": 3}
 _RIGHT, _EXACT, _LEFT, _INTERVAL = (CODES[kind] for kind in ("right", "exact", "left", "interval"))
-#: A value so far beyond a bound, in half-widths of the bounds, is on it: logarithms are rounded.
+#: A value counts as on a bound if it exceeds it by at most this many half-widths: logarithms are rounded.
 BESIDE = 1e-9
 _NAMES = {
     "exact": "rows of an event at a known time",
@@ -27,25 +27,26 @@ _NAMES = {
     "left": "left-censored rows",
     "interval": "interval-censored rows",
 }
-# What a row of an undeclared kind is read as in strict mode: the first of these that is declared. It says no
-# more than the row, but for an event at a time that is known only from one side.
+# In strict mode, a row of an undeclared kind is read as the first of these kinds that is declared. It
+# contains no more information than the row; the exception is an event in place of a one-sided observation.
 _WEAKER = {
     _RIGHT: ("interval", "left", "exact"),
     _EXACT: ("interval", "right", "left"),
     _LEFT: ("interval", "right", "exact"),
     _INTERVAL: ("right", "left", "exact"),
 }
-# Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
+# Limits of half the distance of bounds: its square, also times the noise of a tiny epsilon, is a finite
+# float.
 _NARROWEST, _WIDEST = 1e-135, 1e135
 _LARGEST = np.finfo(np.float64).max
 _FORM = "y must have two fields, the event (True or False) and then the time"
-_FORMS = f"{_FORM}; or the fields lower and upper; and may have a field entry beside them"
+_FORMS = f"{_FORM}; or the fields lower and upper. It may also have a field entry"
 _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedRows:
-    """Validated rows of one batch; what a plan does not read may be None.
+    """Validated rows of one batch. Attributes that the plan does not read may be None.
 
     Attributes
     ----------
@@ -53,18 +54,19 @@ class PreparedRows:
     y : ndarray of float64 of shape (n,), or None
         Target on the scale of the model.
     event : ndarray of uint8 of shape (n,), or None
-        What the target tells (`CODES`): 1: the time of the event; 0: it comes later; 2: it came earlier;
-        3: it came after `start`, and not after the target.
+        Kind of observation (`CODES`). 1: the target is the time of the event; 0: the event comes later; 2: it
+        came earlier; 3: it came after `start`, and not after the target.
     labels : ndarray of int of shape (n,), or None
         Positions among the classes.
     steps : ndarray of float64 of shape (n,), or None
-        Weights as whole numbers.
+        Integer weights.
     start : ndarray of float64 of shape (n,), or None
-        Where intervals begin, on the scale of the model; read where `event` is 3.
+        Lower ends of intervals, on the scale of the model; used if `event` is 3.
     entry : ndarray of float64 of shape (n,), or None
-        When watching began, on the scale of the model; -inf: from the start. None: all rows from the start.
+        Time at which observation began, on the scale of the model; -inf: at the start. None: -inf for all
+        rows.
     kept : ndarray of bool or int, or None
-        Mask, or numbers, of the rows that count; None: all.
+        Mask or positions of the rows that count; None: all.
     """
 
     X: NDArray[Any]
@@ -84,18 +86,18 @@ class PreparedRows:
         return int(np.count_nonzero(self.kept)) if self.kept.dtype == bool else len(self.kept)
 
     def only_kept(self) -> "PreparedRows":
-        """Return the rows that count, copied where others stand between them."""
+        """Return the rows that count; they are copied unless all do."""
         if self.kept is None:
             return self
         columns = {name: part for name, part in vars(self).items() if part is not None and name != "kept"}
         return PreparedRows(**{name: column[self.kept] for name, column in columns.items()})
 
     def keeping(self, kept: BoolArray | IndexArray | None) -> "PreparedRows":
-        """Return the same rows, of which only these count."""
+        """Return the same rows, with another mask of those that count."""
         return replace(self, kept=kept)
 
     def times_and_events(self, n_features: int | None = None) -> tuple[FloatArray, NDArray[np.uint8]]:
-        """Return the target of lifetimes; ValueError where there is none, or X has other columns."""
+        """Return the target of lifetimes; ValueError if there is none, or if X has other columns."""
         if self.y is None or self.event is None:
             raise ValueError("the rows have no times and events.")
         fits = n_features is None or self.X.shape == (len(self.y), n_features)
@@ -105,7 +107,7 @@ class PreparedRows:
 
 
 def check_observations(observations: Any, structured: bool, roles: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the declared kinds of observation in one order; a public input, never read from rows.
+    """Return the declared kinds of observation in canonical order. They are public, never read from rows.
 
     Parameters
     ----------
@@ -114,13 +116,13 @@ def check_observations(observations: Any, structured: bool, roles: tuple[str, ..
     structured : bool
         Whether the target is a structured one.
     roles : tuple of str, default=()
-        What its fields are, as far as it is known.
+        Its fields, if they are known.
 
     Raises
     ------
     ValueError
-        An unknown kind, none at all, or kinds that numbers cannot have; fields whose kinds of observation are
-        not declared.
+        A kind is unknown, none is declared, numbers cannot have the declared kinds, or the kinds of the given
+        fields are not declared.
 
     Examples
     --------
@@ -158,14 +160,14 @@ class Target:
     Attributes
     ----------
     time_on_model_scale : ndarray of shape (n_samples,)
-        Log time where the model is about log time, else the values as passed: that of the event, or of
-        right-censoring; where the event came earlier, or between two times, the later end.
+        Log time if the model is about log time, otherwise the values as passed. It is the time of the event
+        or of right-censoring; for an event that came earlier, or between two times, the upper end.
     event : ndarray of uint8 of shape (n_samples,), or None
-        What is known (`CODES`); None for a numeric target.
+        Kind of observation (`CODES`); None for a numeric target.
     start : ndarray of shape (n_samples,), or None
-        Where intervals begin, else -inf; None: there are none.
+        Lower ends of intervals, -inf for other rows; None: there are no intervals.
     entry : ndarray of shape (n_samples,), or None
-        When watching began; -inf: from the start. None: all rows from the start.
+        Time at which observation began; -inf: at the start. None: -inf for all rows.
     """
 
     time_on_model_scale: FloatArray
@@ -179,7 +181,7 @@ class Target:
         return self.event is not None
 
     def range(self) -> tuple[float, float]:
-        """Return the least and the greatest finite time; (0, 0) where there is none."""
+        """Return the least and the greatest finite time; (0, 0) if there is none."""
         parts = [self.time_on_model_scale] + ([] if self.start is None else [self.start])
         finite = [part[np.isfinite(part)] for part in parts]
         low = min((float(part.min()) for part in finite if part.size), default=0.0)
@@ -193,7 +195,7 @@ def codes_of(lower: FloatArray, upper: FloatArray) -> NDArray[np.uint8]:
     Parameters
     ----------
     lower, upper : ndarray of shape (n,)
-        On any scale on which 0, or minus infinity, is before every time; lower is at most upper.
+        Ends on a scale on which 0, or minus infinity, is before every time; lower is at most upper.
 
     Examples
     --------
@@ -210,29 +212,29 @@ def codes_of(lower: FloatArray, upper: FloatArray) -> NDArray[np.uint8]:
 
 
 def refuse_undeclared(event: NDArray[np.uint8], kinds: tuple[str, ...]) -> None:
-    """Refuse rows of a kind that is not declared; the message names the kind and nothing else."""
+    """Raise ValueError for rows of an undeclared kind; the message names only the kind."""
     for kind, code in CODES.items():
         if kind not in kinds and (event == code).any():
             raise ValueError(f"y holds {_NAMES[kind]}, which observations does not declare.")
 
 
 def read_undeclared(target: Target, kinds: tuple[str, ...], bounds: tuple[float, float]) -> Target:
-    """Read rows of undeclared kinds as declared ones, in strict mode; a row by itself decides.
+    """Read rows of undeclared kinds as declared ones, in strict mode; each row is read by itself.
 
     Parameters
     ----------
     target : Target
-        Structured.
+        Structured target.
     kinds : tuple of str
-        Declared.
+        Declared kinds of observation.
     bounds : tuple of two floats
-        Of the target, on the scale of the model.
+        Bounds of the target, on the scale of the model.
 
     Returns
     -------
     target : Target
-        A row of an undeclared kind is of the first declared one of these, with the ends that it has; an end
-        that it lacks is a bound:
+        A row of an undeclared kind gets the first declared kind of its line below. It keeps its ends; a bound
+        replaces an end that it lacks:
 
         - an event: an interval from the lower bound, right-censored, left-censored;
         - right-censored: an interval to the upper bound, left-censored (at the upper bound), an event;
@@ -275,38 +277,41 @@ def read_undeclared(target: Target, kinds: tuple[str, ...], bounds: tuple[float,
 
 
 def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[float, float]) -> Target:
-    """Put rows of declared kinds within the bounds of the target; kinds that are not declared do not arise.
+    """Put rows of declared kinds within the bounds of the target; the result has only declared kinds.
 
     Parameters
     ----------
     target : Target
-        Of declared kinds alone; numbers are events.
+        Rows of declared kinds; numbers are events.
     kinds : tuple of str
-        Declared.
+        Declared kinds of observation.
     bounds : tuple of two floats
-        Of the target, on the scale of the model.
+        Bounds of the target, on the scale of the model.
 
     Returns
     -------
     target : Target
-        Of events and times, where these two kinds are declared: an event after the upper bound is censored
-        there, and times are as they were, to be clipped. Else times are within the bounds, and
+        If "exact" and "right" are the declared kinds, an event after the upper bound is censored there, and
+        times are unchanged, to be clipped later. Otherwise times are within the bounds, and:
 
-        - an event after the upper bound is right-censored there if that is declared, one before the lower
-          bound left-censored there if that is declared, and else at the bound;
-        - an interval that ends after the upper bound is right-censored at its beginning; where that is not
-          declared it ends at the bound, and one that begins after it is an event there, or says nothing;
-        - an interval that begins before the lower bound is left-censored at its end; where that is not
-          declared it begins at the bound, and one that ends before it is an event there, or says nothing;
-        - an entry before the lower bound is none; a row that ends, then, before its entry says nothing.
+        - An event after the upper bound is right-censored there, one before the lower bound left-censored
+          there, if that kind is declared. Otherwise it is an event at the bound.
+        - An interval that ends after the upper bound is right-censored at its lower end. If that is not
+          declared, it ends at the bound; if it also begins after the bound, it is an event there, or carries
+          no information.
+        - An interval that begins before the lower bound is left-censored at its upper end. If that is not
+          declared, it begins at the bound; if it also ends before the bound, it is an event there, or carries
+          no information.
+        - An entry before the lower bound is ignored. A row whose end, within the bounds, is not after its
+          entry carries no information.
 
-        A row that says nothing is right-censored at the lower bound, or an interval between the bounds, or
-        left-censored at the upper one, whichever is declared first, and has no entry. Where events alone are
-        declared, it is an event without an entry.
+        A row without information has no entry. It is right-censored at the lower bound, or an interval
+        between the bounds, or left-censored at the upper bound: the first of these kinds that is declared. If
+        only events are declared, it is an event.
 
     Notes
     -----
-    **Privacy.** What becomes of a row depends on public facts and on that row alone: neighbouring tables stay
+    **Privacy.** The result for a row depends only on public facts and on that row: neighbouring tables stay
     neighbours.
 
     Examples
@@ -319,7 +324,7 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
     (array([0, 3], dtype=uint8), array([-inf,   1.]), array([4., 2.]))
     """
     low, high = bounds
-    # Numbers are events; what becomes of those after the upper bound is for the fit to choose.
+    # Numbers are events; the fit decides about those after the upper bound.
     time = target.time_on_model_scale
     exact = np.ones(len(time), dtype=bool) if target.event is None else target.event == _EXACT
     plain = kinds == ("exact", "right") and target.start is None and target.entry is None
@@ -345,7 +350,7 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
         nothing |= early
     time = np.clip(time, low, high)
     start = np.where(event == _INTERVAL, np.maximum(begin, low), -np.inf)
-    # Ends that differ by less than their logarithms show.
+    # Ends that differ, and whose logarithms do not.
     narrow = (start >= time) & ~nothing
     if "exact" in kinds:
         event[narrow], start[narrow] = _EXACT, -np.inf
@@ -356,26 +361,27 @@ def within_target_bounds(target: Target, kinds: tuple[str, ...], bounds: tuple[f
         entry = np.where((target.entry > low) & (event != _LEFT), target.entry, -np.inf)
         nothing |= entry >= time
         entry[nothing] = -np.inf
-    # Code, time and start of a row that says nothing; none where events alone are declared.
-    silent = {
+    # Code, time and start of a row without information; no such kind if only events are declared.
+    uninformative = {
         "right": (_RIGHT, low, -np.inf),
         "interval": (_INTERVAL, high, low),
         "left": (_LEFT, high, -np.inf),
     }
-    said = next((row for kind, row in silent.items() if kind in kinds), None)
-    if said is not None:
-        event[nothing], time[nothing], start[nothing] = said
+    for kind, row in uninformative.items():
+        if kind in kinds:
+            event[nothing], time[nothing], start[nothing] = row
+            break
     return Target(time, event, start if "interval" in kinds else None, entry)
 
 
 def event_within(time: FloatArray, event: BoolArray, last: float) -> NDArray[np.uint8]:
-    """Return 1 for events at or before the upper bound of the target: what comes later is censored there."""
-    # A row by itself decides: neighbours stay neighbours.
+    """Return 1 for events at or before the upper bound of the target; later events are censored there."""
+    # The result depends on the row alone: neighbours stay neighbours.
     return np.ascontiguousarray(np.asarray(event, dtype=np.bool_) & (time <= last)).view(np.uint8)
 
 
 def _ends(target: Target) -> tuple[FloatArray, FloatArray]:
-    """Ends between which every lifetime is known to be; they are equal for events."""
+    """Return the ends between which each lifetime is known to be; they are equal for events."""
     time, event = target.time_on_model_scale, target.event
     begin = np.where((event == _EXACT) | (event == _RIGHT), time, -np.inf)
     if target.start is not None:
@@ -389,14 +395,14 @@ def refuse_other_forms(y: Any) -> None:
     Parameters
     ----------
     y : array-like
-        A target as passed by the user, not structured.
+        A target as passed by the user, without fields.
 
     Raises
     ------
     TypeError
-        Dates or durations, or an array or a column of text.
+        `y` holds dates or durations, or is an array or a column of text.
     ValueError
-        Several columns, or a text that is no number.
+        `y` has several columns, or a text that is not a number.
 
     Examples
     --------
@@ -408,42 +414,42 @@ def refuse_other_forms(y: Any) -> None:
     if values.dtype.kind in "OUS":
         is_text = [isinstance(cell, str | bytes) for cell in values.ravel().tolist()]
         if np.isnan(numbers_of(values, "y").ravel()[np.array(is_text, dtype=bool)]).any():
-            raise ValueError("y holds text that is no number: turn it into numbers of one unit.")
+            raise ValueError("y holds text that is not a number: turn it into numbers of one unit.")
     if values.dtype.kind in "mM":
         raise TypeError("y holds dates or durations; turn them into numbers of one unit, such as days.")
     if values.ndim == 2 and values.shape[1] > 1:
         raise ValueError(
-            f"y should be a 1d array, got {values.shape[1]} columns. Times of which some are censored are a "
-            f"structured array: {_MAKE}."
+            f"y should be a 1d array, got {values.shape[1]} columns. Pass censored times as a structured "
+            f"array: {_MAKE}."
         )
 
 
 def refuse_text(y: Any) -> None:
-    """Refuse a target whose type is text, which is public; a list has no type."""
+    """Raise TypeError if the type of a target, which is public, is text; a list has no type."""
     if kind_of_labels(y) == "text":
         raise TypeError("y holds text, not numbers: pass y.astype(float), or pandas.to_numeric(y).")
 
 
 def find_roles(y: Any) -> tuple[str, ...]:
-    """Return what the fields of a structured target are, by their public names and number.
+    """Return the roles of a structured target's fields, by their public names and number.
 
     Parameters
     ----------
     y : structured array, record array or data frame
-        Two fields "lower" and "upper", in any order; or two others, the event and then the time, whose names
-        do not matter, as in scikit-survival. A field "entry" may stand beside them.
+        Two fields "lower" and "upper", in any order; or two fields of other names, the event and then the
+        time, as in scikit-survival. A third field may be named "entry".
 
     Returns
     -------
     roles : tuple of str
-        Of the fields in their order: "event", "time", "lower", "upper", "entry".
+        Roles of the fields in their order: "event", "time", "lower", "upper", "entry".
 
     Raises
     ------
     TypeError
-        A masked array.
+        `y` is a masked array.
     ValueError
-        Other fields.
+        `y` has other fields.
 
     Examples
     --------
@@ -473,20 +479,20 @@ def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) 
     ----------
     y : array-like of shape (n_samples,)
         Finite numbers, already validated; or a structured array, a record array or a data frame with the
-        fields of `find_roles`: the event is boolean (True: it happened at the time), the others are numbers.
-        An event between lower and upper happened after lower, and not after upper: at it, where they are
-        equal; after lower, where upper is infinite; before upper, where lower is 0 (or minus infinity).
-        An entry of 0 or less says that the row was watched from the start.
+        fields of `find_roles`. The event is boolean (True: it happened at the time), the others are numbers.
+        With the fields lower and upper, the event happened after lower, and not after upper: at upper if both
+        are equal; after lower if upper is infinite; before upper if lower is 0 (or minus infinity). An entry
+        of 0 or less means that the row was observed from the start.
     log_target : bool
         Whether the model is about log time. The times of a structured target are always put on log scale.
     kinds : tuple of str, default=None
-        Kinds of observation that are declared; None: nothing is declared, and rows of any kind are read.
+        Declared kinds of observation. None: rows of any kind are read.
 
     Returns
     -------
     target : Target
-        The event of a row that is known to come before `upper` came after its entry, too: it is of the kind
-        "interval", and begins there.
+        The event of a left-censored row with an entry came after that entry: the row has the kind "interval",
+        and its interval begins at the entry.
 
     Raises
     ------
@@ -494,8 +500,8 @@ def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) 
         The event is not boolean (0 and 1 are refused: fields may be in the wrong order), or a time is not
         a number.
     ValueError
-        Other fields; not one-dimensional; a time is missing, infinite or not above 0; lower is above upper;
-        an entry is not before the end of its row; a row is of a kind that is not declared.
+        `y` has other fields, or is not one-dimensional; a time is missing, infinite or not above 0; lower is
+        above upper; an entry is not before the end of its row; a row is of an undeclared kind.
 
     Examples
     --------
@@ -511,7 +517,7 @@ def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) 
         if not log_target:
             return Target(values)
         _refuse_early(values)
-        # Contiguous: the logarithm of a value must not depend on where it stands.
+        # Contiguous: the logarithm of a value must not depend on its position.
         return Target(np.log(np.ascontiguousarray(values)))
     fields = _fields(y)
     if "event" in fields:
@@ -540,7 +546,9 @@ def read_target(y: Any, log_target: bool, kinds: tuple[str, ...] | None = None) 
 def _check_ends(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
     lower, upper = _numbers(lower, "lower"), _numbers(upper, "upper")
     if np.isnan(lower).any() or np.isnan(upper).any():
-        raise ValueError("y holds NaN: an end that is not known is 0 below, and infinity above.")
+        raise ValueError(
+            "y holds NaN: write an unknown lower end as 0, and an unknown upper end as infinity."
+        )
     if (np.isfinite(lower) & (lower < 0)).any() or (upper <= 0).any():
         raise ValueError("y holds times that are below 0, or upper ends that are not above 0.")
     if (lower == np.inf).any():
@@ -553,9 +561,9 @@ def _check_ends(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[FloatArray, F
 def _on_log_scale(
     times: FloatArray, codes: NDArray[np.uint8], lower: FloatArray | None, entry: FloatArray | None
 ) -> Target:
-    """Put ends and entries on log scale; what is known to come after an entry begins there."""
+    """Put ends and entries on log scale; the interval of a left-censored row begins at its entry."""
     start = None
-    # Contiguous: the logarithm of a value must not depend on where it stands.
+    # Contiguous: the logarithm of a value must not depend on its position.
     with np.errstate(divide="ignore"):
         if lower is not None:
             begin = lower if entry is None else np.maximum(lower, entry)
@@ -568,36 +576,39 @@ def _on_log_scale(
 def replace_target(
     y: Any, bounds: tuple[float, float], log_target: bool, kinds: tuple[str, ...] = KINDS[:2]
 ) -> Target:
-    """Read a target in strict mode: no value of it makes this fail.
+    """Read a target in strict mode: no value in it causes an error.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         As for `read_target`, not validated.
     bounds : tuple of two floats
-        Declared, in the units of `y`; above 0 with `log_target`.
+        Declared bounds, in the units of `y`; above 0 with `log_target`.
     log_target : bool
         Whether the model is about log time.
     kinds : tuple of str, default=("exact", "right")
-        Kinds of observation that are declared, of a structured target.
+        Declared kinds of observation of a structured target.
 
     Returns
     -------
     target : Target
-        Times that are not above 0 are at the lower bound, and infinite ones the largest float; of targets
-        that are no times infinities are at the bounds. What is missing or no number is in the middle of the
-        bounds, on the scale of the model; a time of a structured target is then censored at the lower bound,
-        which carries no information, and so is a row whose event is neither True nor False.
+        Values are replaced by these rules.
 
-        Of lower and upper ends: one that is missing or no number is not known (0 below, infinity above); an
-        upper end that is not above 0 is the lower bound, two infinite ones are right-censored at the upper
-        bound; and ends in the wrong order change places. An entry that is missing, no number, or not before
-        the end of its row is none. Rows of undeclared kinds are read as `read_undeclared` says.
+        - A time that is not above 0 becomes the lower bound, an infinite one the largest float. For targets
+          that are not times, infinities become the bounds.
+        - A missing value, or one that is not a number, becomes the middle of the bounds on the scale of the
+          model. In a structured target, the row is censored at the lower bound instead, which carries no
+          information. A row whose event is neither True nor False is treated in the same way.
+        - A lower or upper end that is missing or not a number is unknown (0 or infinity). An upper end that
+          is not above 0 becomes the lower bound. If both ends are infinite, the row is right-censored at the
+          upper bound. Ends in the wrong order are exchanged.
+        - An entry that is missing, not a number, or not before the end of its row is ignored.
+        - Rows of undeclared kinds are read by `read_undeclared`.
 
     Raises
     ------
     TypeError, ValueError
-        The form or the type of the whole target is none of those of `read_target`.
+        The target as a whole has none of the forms and types of `read_target`.
 
     Examples
     --------
@@ -620,7 +631,7 @@ def replace_target(
         event, known = _strict_event(fields["event"], y)
         times = np.where(known, times, np.nan)
         codes = (event & ~np.isnan(times)).view(np.uint8)
-        # Beyond the bounds, but finite: an event there is treated as outside strict mode.
+        # A finite event beyond the bounds is treated as outside strict mode.
         lower = upper = times = _positive(times, low)
     else:
         lower, upper = _strict_ends(fields["lower"], fields["upper"], bounds)
@@ -644,18 +655,18 @@ def _strict_ends(
 
 
 def _positive(times: FloatArray, low: float) -> FloatArray:
-    """Return finite times above 0: `low` where they are not, or missing."""
+    """Return finite times above 0; `low` replaces missing times and those not above 0."""
     return np.where(times > 0, np.minimum(times, _LARGEST), low)
 
 
 def _strict_event(event: NDArray[Any], y: Any) -> tuple[BoolArray, BoolArray]:
-    """Return which events happened, and of which that is known."""
+    """Return which events happened, and for which rows this is known."""
     if event.dtype == bool:
         return event, np.ones(len(event), dtype=bool)
     if event.dtype != object:
-        # Its type is not told: a missing cell turns integers of pandas into floats.
+        # The message does not name its type: a missing cell turns integers of pandas into floats.
         raise TypeError(f"{_FORM}; the event is not boolean. {_declare_events(y)}")
-    # By its type: other objects may refuse to be compared.
+    # Cells are recognised by their types: other objects may refuse to be compared.
     known = np.array([type(cell) in (bool, np.bool_) for cell in event], dtype=bool)
     happened = np.zeros(len(event), dtype=bool)
     happened[known] = event[known].astype(bool)
@@ -663,21 +674,21 @@ def _strict_event(event: NDArray[Any], y: Any) -> tuple[BoolArray, BoolArray]:
 
 
 def _declare_events(y: Any) -> str:
-    """Return what to write where the events are no booleans, with the names of the fields."""
+    """Return the remedy for events that are not boolean, with the names of the fields."""
     named = dict(zip(find_roles(y), _names(y), strict=True))
     if np.asarray(y[named["time"]][:0]).dtype.kind == "b":  # in the wrong order
         return (
             f"Pass life_data(time=y[{named['event']!r}], event=y[{named['time']!r}]): the event comes first."
         )
     return (
-        "Declare the value which means that the event happened (2 where 1 is censored, 1 where 0 is): "
+        "Declare the value which means that the event happened (2 if 1 means censored, 1 if 0 does): "
         f"life_data(time=y[{named['time']!r}], event=y[{named['event']!r}], happened=...), or "
         "TableSource(..., happened=...). The event comes first."
     )
 
 
 def _strict_numbers(times: NDArray[Any], role: str) -> FloatArray:
-    # Nullable booleans are objects where one is missing: both are read as numbers.
+    # Nullable booleans with a missing cell are objects: both types are read as numbers.
     if times.dtype.kind not in "biufO":
         raise TypeError(f"{_FORMS}; the {role} is of type {times.dtype}, not a number.")
     return numbers_of(times, "y")
@@ -694,7 +705,7 @@ def _one_column(values: Any) -> FloatArray:
 
 
 def check_form(no_targets: Any, log_target: bool, *, strict: bool) -> None:
-    """Refuse the form or the type of a target, of which no row is passed."""
+    """Raise an error if the form or the type of a target is wrong; it is passed without rows."""
     if strict:
         replace_target(no_targets, (1.0, 2.0), log_target)
     elif is_structured(no_targets):
@@ -704,7 +715,7 @@ def check_form(no_targets: Any, log_target: bool, *, strict: bool) -> None:
 
 
 def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
-    """Return declared bounds of the target as two floats, in the units that they have."""
+    """Return declared bounds of the target as two floats, in their own units."""
     lower, upper = check_bounds(bounds, 1, name="bounds_y")
     if log_target and lower[0] <= 0:
         raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
@@ -712,7 +723,7 @@ def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
 
 
 def check_target_width(bounds: tuple[float, float]) -> None:
-    """Refuse bounds of a target for which squares of their distance are no floats."""
+    """Raise ValueError if the square of the distance of bounds is no finite float above 0."""
     if not _NARROWEST <= bounds[1] / 2 - bounds[0] / 2 <= _WIDEST:
         raise ValueError("bounds_y are too close together or too far apart for floats.")
 
@@ -724,7 +735,7 @@ def on_model_scale(bounds: tuple[float, float], log_target: bool) -> tuple[float
 
 
 def _fields(y: Any) -> dict[str, NDArray[Any]]:
-    """The fields as arrays, by their roles."""
+    """Return the fields as arrays, by their roles."""
     fields = {role: np.asarray(y[name]) for role, name in zip(find_roles(y), _names(y), strict=True)}
     if any(field.ndim != 1 for field in fields.values()):
         raise ValueError("y must be one-dimensional, one value of every field per row.")
@@ -748,15 +759,15 @@ def _check_times(times: NDArray[Any], role: str, lowest: float = 0.0) -> FloatAr
 def _refuse_early(times: FloatArray) -> None:
     if not (times > 0).all():
         raise ValueError(
-            "y holds times that are not above 0; the model is about log time. Half a unit may stand for a "
-            "time of 0, row by row: times.clip(lower=0.5). Distributions 'sev', 'logistic' and 'normal' take "
+            "y holds times that are not above 0, but the model is about log time. Replace a time of 0 "
+            "by half a unit: times.clip(lower=0.5). Distributions 'sev', 'logistic' and 'normal' accept "
             "numbers of any sign."
         )
 
 
 def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-    """Validate X and labels; in strict mode no cell of them makes it fail."""
-    # Needs scikit-learn, which a client has no use for.
+    """Validate X and labels; in strict mode, no cell causes an error."""
+    # Imported here: it needs scikit-learn, a client does not.
     from ..utils._tables import validate_data
 
     with public_errors():
@@ -772,7 +783,7 @@ def read_labelled_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
 
 
 def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-    """Validate X and numbers; in strict mode no cell of them makes it fail."""
+    """Validate X and numbers; in strict mode, no cell causes an error."""
     from sklearn.utils import check_consistent_length
 
     from ..utils._tables import validate_data
@@ -784,7 +795,7 @@ def read_numbered_rows(model: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         X = model.read_numbers(X)
-        # Halves: the width is finite.
+        # Half of the largest float, so that the width is finite.
         largest = float(_LARGEST) / 2
         bounds = (-largest, largest) if model.bounds_y is None else check_target_bounds(model.bounds_y, False)
         y = replace_target(y, bounds, False).time_on_model_scale

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Public description of how a batch is read: columns, target, bounds, classes, persons, and the mode."""
+"""Public description of how a batch is read: columns, target, bounds, classes, persons and strict mode."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ from ._rows import (
 )
 from ._tables import Piece, TableColumns, read_pieces
 
-# Kinds of observation where none are declared.
+# Kinds of observation if none are declared.
 _KINDS = ("exact", "right")
-# Columns and classes that a schema may name, as `cells`; and rows of a person, as many as estimators take.
+# Most columns and classes of a schema, as in `cells`; and most rows of a person, as in estimators.
 _MOST = 2**24
 _MOST_ROWS = 2**62
 
@@ -52,29 +52,30 @@ class RowSchema(Record):
     Attributes
     ----------
     columns : TableColumns
-        Which columns of a table are what.
+        Roles of the columns of a table.
     n_features : int
-        Number of columns of X, of encoded ones where there is a domain.
+        Number of columns of X; with a domain, of encoded columns.
     domain : TableDomain, or None
-        What the columns of the table hold; None: numbers.
+        Declaration of the table's columns; None: numbers.
     lower, upper : ndarray of shape (n_features,), or None
-        Bounds: what is not finite is put within them in strict mode. None: of the largest floats.
+        Bounds. In strict mode, values that are not finite are replaced by values within them. None: the
+        largest floats.
     log_target : bool
-        Whether a numeric target is modelled by its logarithm.
+        Whether the logarithm of a numeric target is modelled.
     bounds_y : pair of floats, or None
         Bounds of a numeric target in the units of the table.
     structured : bool
-        Whether the target has fields, of events and times.
+        Whether the target has fields of events and times.
     kinds : tuple of str
-        Kinds of observation that are declared, where it has.
+        Declared kinds of observation, for a target with fields.
     classes : ndarray, or None
         Classes of a target of labels.
     strict : bool
-        Whether the rules of strict mode hold.
+        Whether the rules of strict mode apply.
     max_rows_per_unit : int or None
-        Rows of a person that count; None: the unit is the row.
+        Most rows of a person that count; None: the unit is the row.
     key : bytes
-        Key of the choice of these rows; empty where there is none.
+        Key by which these rows are chosen; empty if none are.
     """
 
     columns: TableColumns = spread(TableColumns)
@@ -93,13 +94,13 @@ class RowSchema(Record):
     _what: ClassVar[str] = "a schema"
 
     def read(self, table: Any) -> Iterator[tuple[PreparedRows, int]]:
-        """Read a batch piece by piece; also the number of persons, or rows, in each.
+        """Read a batch in pieces; yield each with its number of persons, or rows.
 
         Raises
         ------
         TypeError, ValueError
-            The columns or their types are others; or, outside strict mode, a value cannot be used. No message
-            repeats a value.
+            Columns or their types differ from the schema, or, outside strict mode, a value cannot be used. No
+            message repeats a value.
         """
         with config_context(strict=self.strict):
             pieces = read_pieces(table, self.columns, self.domain, self.classes)
@@ -108,7 +109,7 @@ class RowSchema(Record):
                     rows = self._prepare(piece)
                     yield rows, rows.n_rows
                 return
-            # All rows of a person are looked at together.
+            # Rows are chosen from all rows of a person together.
             whole = Piece.joined(list(pieces))
             if whole is None:
                 return
@@ -136,7 +137,7 @@ class RowSchema(Record):
         if self.bounds_y is None:
             return PreparedRows(X)
         if is_structured(piece.target) is not self.structured:
-            raise ValueError("a batch must have the form of target that the others have.")
+            raise ValueError("the target of a batch must have the same form as in the other batches.")
         target = self._target(piece, self.bounds_y)
         if target.structured or self.log_target:
             target = within_target_bounds(target, self.kinds, on_model_scale(self.bounds_y, self.log_target))
@@ -164,8 +165,8 @@ class RowSchema(Record):
 
     def _check_fields(self) -> None:
         canonical = self.kinds == _KINDS or check_observations(self.kinds, self.structured) == self.kinds
-        self._require(canonical, "the kinds of observation are not in the one form that is written")
-        self._require((self.lower is None) == (self.upper is None), "lower and upper belong together")
+        self._require(canonical, "the kinds of observation are not in their canonical form")
+        self._require((self.lower is None) == (self.upper is None), "lower and upper must be given together")
         for name in ("lower", "upper"):
             side = getattr(self, name)
             known = side is None or len(side) == self.n_features

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sources of rows: tables in memory, on disk or on an engine, and what is public about them."""
+"""Sources of rows (tables in memory, on disk or on an engine), and their public facts."""
 
 import os
 import threading
@@ -31,9 +31,9 @@ from ._tables import TableColumns, arrow_records, has_names, holds_arrow, read_p
 from ._task import PartialSums, PartitionFunction, Plan, RoundTask, SumsCollector, check_batch_id
 
 _FORMAT, _VERSION = "skprivate.inspection", 2
-# Rows of a table: exact sums have room for fewer.
+# Rows of a table: more than exact sums can hold.
 _MOST = 2**62
-# Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
+# Kinds of columns, by NumPy's letters and by the first letters of Arrow's names. All numbers are one kind.
 _NUMBERS = "biuf"
 _CELLS = "cells"
 _ARROW_NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
@@ -46,17 +46,17 @@ class TableFacts(Record):
     Attributes
     ----------
     batch : str
-        Its id.
+        Id of the table.
     n_rows, n_units : int
-        Rows, and persons (rows where the unit is the row).
+        Numbers of rows, and of persons (of rows, if the unit is the row).
     features : tuple of str, or None
         Names of the columns of X; None: they have none.
     kinds : tuple of str
-        Of the columns of X: "number", "other", or "declared".
+        Kinds of the columns of X: "number", "other", or "cells" if each cell is read by itself.
     has_target : bool
         Whether there is a target.
     roles : tuple of str
-        Fields of the target, such as event and time; none where it has no fields.
+        Fields of the target, such as event and time; empty if it has no fields.
     """
 
     batch: str = stored(Fields.text)
@@ -74,7 +74,7 @@ class TableFacts(Record):
 
     @classmethod
     def from_bytes(cls, data: Any) -> "TableFacts":
-        """Restore the facts; ValueError for what `to_bytes` would not write."""
+        """Restore the facts; ValueError for bytes that `to_bytes` would not write."""
         return restore_in_silence(data, _FORMAT, _VERSION, cls._names(), cls._from_sealed, "facts of a table")
 
 
@@ -89,13 +89,13 @@ class SourceFacts:
     features : tuple of str, or None
     n_features : int
     has_target : bool
-        False: there is none, and it is known.
+        False: it is known that there is none.
     roles : tuple of str
-        Fields of the target; none where it has no fields.
+        Fields of the target; empty if it has no fields.
     batches : dict from str to int, or None
-        Units of every batch; None: nobody has counted them.
+        Units of every batch; None: they were not counted.
     n_is_public : bool, default=True
-        False: whether the source has as many rows as was declared, or any, decides no error.
+        False: the number of rows is private, so that no error may depend on it.
     """
 
     n_rows: int
@@ -114,17 +114,19 @@ class SourceFacts:
 
     @classmethod
     def of(cls, tables: Iterable[TableFacts]) -> "SourceFacts":
-        """Join the facts of tables, which must have the same columns; those that come twice count once."""
+        """Join the facts of tables, which must have the same columns; a repeated table counts once."""
         seen: dict[str, TableFacts] = {}
         for facts in tables:
             if seen.setdefault(facts.batch, facts) != facts:
-                raise ValueError(f"the batch {facts.batch!r} came twice, with other rows or columns.")
-        # A table without rows may lack columns, too.
+                raise ValueError(
+                    f"the batch {facts.batch!r} was received twice, with different rows or columns."
+                )
+        # A table without rows may also lack columns.
         full = [facts for facts in seen.values() if facts.n_rows]
         full = full or [max(seen.values(), key=lambda facts: len(facts.kinds))]
         layouts = {(facts.features, facts.kinds, facts.has_target, facts.roles) for facts in full}
         if len(layouts) > 1:
-            raise ValueError("the tables of the source differ in their columns, or in the types of these.")
+            raise ValueError("the tables of the source differ in their columns, or in the types of columns.")
         features, kinds, has_target, roles = layouts.pop()
         return cls(
             n_rows=sum(facts.n_rows for facts in seen.values()),
@@ -148,11 +150,11 @@ class SourceFacts:
         )
 
     def complete(self, columns: TableColumns) -> TableColumns:
-        """Return the columns with the names that were found: tables are read by name, in one order."""
+        """Return the columns with the names found, so that all tables are read by name and in one order."""
         return replace(columns, features=self.features) if columns.features is None else columns
 
     def require_target(self) -> None:
-        """Refuse a source without a target."""
+        """Raise ValueError if the source has no target."""
         if not self.has_target:
             raise ValueError("the source has no target: name its column with target=..., or pass (X, y).")
 
@@ -166,16 +168,16 @@ class SourceFacts:
 
 
 class InspectFunction:
-    """The function that an engine maps over partitions to learn their public facts; it can be pickled.
+    """The function that an engine maps over partitions to find their public facts; it can be pickled.
 
     Parameters
     ----------
     columns : TableColumns
     strict : bool
     domain : TableDomain, default=None
-        What the columns of X hold, so that their types in the tables need not be the same.
+        Declaration of the columns of X, whose types may then differ between tables.
     classes : array-like, default=None
-        Declared classes, of whose kind the type of the target must be.
+        Declared classes; the target must have their type.
     """
 
     def __init__(
@@ -201,7 +203,7 @@ class InspectFunction:
                 facts = self._of_arrays(batch, table)
         if self.domain is None and not self.strict:
             return facts
-        # In strict mode one odd cell, which gives a column of pandas its type, must not make a fit fail.
+        # One odd cell can change the type of a pandas column. In strict mode, it must not cause an error.
         return replace(facts, kinds=(_CELLS,) * len(facts.kinds))
 
     def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
@@ -222,7 +224,7 @@ class InspectFunction:
             names = tuple(map(str, X[0]))
             kinds = [_CELLS] * len(names)
         elif isinstance(X, list):
-            # Its cells give a list its type, and each is read by itself.
+            # The type of a list depends on its cells, so each cell is read by itself.
             kinds = [_CELLS] * (np.size(X[0]) if X else 0)
         else:
             array = np.asarray(X)
@@ -231,7 +233,7 @@ class InspectFunction:
             kinds = [_kind_of(array.dtype)] * array.shape[1]
         n_units = self._count_units(groups, n_rows)
         roles = find_roles(y) if y is not None and is_structured(y) else ()
-        # Fields of one form may stand in another order in another table.
+        # Sorted: the order of fields may differ between tables.
         return TableFacts(batch, n_rows, n_units, names, tuple(kinds), y is not None, tuple(sorted(roles)))
 
     def _of_frame(self, batch: str, table: Any) -> TableFacts:
@@ -265,7 +267,7 @@ class InspectFunction:
         return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
 
     def _arrow_kinds(self, schema: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the kinds of the columns of X, and refuse types of columns that cannot be read."""
+        """Return the kinds of the columns of X; raise TypeError for types that cannot be read."""
         import pyarrow
 
         self._check_types(schema.field)
@@ -281,7 +283,7 @@ class InspectFunction:
 
     @public_errors()
     def _refuse_types(self, no_rows: Any) -> None:
-        """Read a table without rows, as each is read: what fails does so for the types of its columns."""
+        """Read a table without its rows: an error can then only depend on the types of its columns."""
         for piece in read_pieces(no_rows, self.columns, self.domain, self.classes):
             if piece.target is not None and is_structured(piece.target):
                 check_form(piece.target, False, strict=self.strict)
@@ -303,63 +305,65 @@ def _kind_of(dtype: np.dtype[Any]) -> str:
 
 
 def _is_typed(part: Any) -> bool:
-    """Tell whether all cells of a part have a public type: those of a list do not."""
+    """Return whether the type of a part is public; that of a list depends on its cells."""
     return is_frame(part) or hasattr(part, "dtype") or hasattr(part, "type")
 
 
 def _may_hold_booleans(events: Any) -> bool:
-    # Nullable booleans are objects in some frames; their cells are read one by one.
+    # Nullable booleans are objects in some frames; their cells are checked one by one.
     is_text = str(events.dtype).lower().startswith("str")
     return not is_text and np.asarray(events).dtype.kind in "bO"
 
 
 @public_module("skprivate.rounds")
 class TableSource:
-    """Rows in one table or in many, which stay where they are: a plan goes to each, and sums come back.
+    """Rows in one or many tables. The rows stay in place: each table receives a plan and returns sums.
 
     Parameters
     ----------
     tables : table, list of tables, pyarrow Dataset, dask DataFrame, or object with ``map_partitions``
         A table is a data frame of pandas or polars, an object with ``__arrow_c_stream__`` (pyarrow, DuckDB),
-        a tuple of arrays ``(X, y)`` or ``(X, y, groups)``, or a function without parameters that returns one
-        of these, each time anew: rows that are not kept are read again. An object with a method
-        ``map_partitions(function)`` stands for an engine: the method calls ``function(table, batch_id)`` for
-        every partition, wherever that is, and returns an iterable of the bytes that the function returned.
+        or a tuple of arrays ``(X, y)`` or ``(X, y, groups)``. It may also be a function without parameters
+        that returns a new one at each call, because rows that are not kept are read again. An engine is an
+        object with a method ``map_partitions(function)``. The method calls ``function(table, batch_id)`` for
+        every partition, where it is stored, and returns an iterable of the returned bytes.
     target : str, default=None
         Name of the target's column. Tuples of arrays need none.
     event : str, default=None
-        Name of a boolean column: True where the target is the time of an event, False where it is censored;
-        or of a column that holds the values of `happened`.
+        Name of a boolean column (True: the target is the time of an event, False: it is censored), or of a
+        column with the values of `happened`. None: the target has no events.
     features : list of str, default=None
-        Names of the columns of X, in their order. None: all that have no other role.
+        Names of the columns of X, in their order. None: all columns without another role.
     groups : str or bool, default=None
-        Name of the column with the person of every row, where the person is to be protected; True for tuples
-        of arrays that hold groups.
+        Name of the column with the person of every row, if persons are the protected unit. True for tuples of
+        arrays that hold groups. None: the unit is the row.
     groups_within_tables : bool, default=False
-        Declares that all rows of a person are in one table, one after the other as in the whole: partition
-        the data by the person. With several tables and ``groups`` it must be True. In strict mode rows
-        without a usable name are one person's in each table.
+        Declares that all rows of a person are in one table, in the same order as in the whole: partition the
+        data by person. With several tables and ``groups``, it must be True. In strict mode, rows without a
+        usable name count as one person in each table.
     n_rows : int, default=None
-        Number of rows, or with ``groups`` of persons, if it is known. None: the tables are looked at before
-        anything is charged, which for files may be one more pass.
+        Number of rows, or of persons with ``groups``, if it is known. None: the tables are inspected before
+        anything is charged, which may take another pass over files.
     n_jobs : int, default=None
-        Tables that are worked on at once, by threads, as joblib counts them. An engine has its own workers.
+        Number of tables that are read at the same time by threads, as in joblib. An engine has its own
+        workers.
     lower, upper : str, default=None
-        Names of two columns in place of `target`: the event came after lower, and not after upper. See
-        `skprivate.life_data`, which says what equal, zero and infinite ends mean.
+        Names of two columns in place of `target`: the event came after lower, and not after upper.
+        `skprivate.life_data` explains equal, zero and infinite ends.
     entry : str, default=None
-        Name of the column of the time from which a row was watched; 0: from the start.
+        Name of the column with the time at which observation of a row began; 0: at the start. None: all rows
+        were observed from the start.
     happened, censored : str, int, float, bool or a collection of these, default=None
         Values of the column `event` which mean that the event happened, and that it had not happened yet, as
-        in `skprivate.life_data`.
+        in `skprivate.life_data`. None: the column is boolean.
     cache_bytes : int, default=2**30
-        Bytes of memory that every process that reads tables may fill with rows, coded for the estimator, so
-        that later rounds of a fit need not read them again. 0: none are kept in memory.
+        Bytes of memory for coded rows, in every process that reads tables. Rows in the cache are not read
+        again in later rounds. 0: no rows are kept in memory.
     cache_folder : path, None or False, default=None
-        Folder, of the machine that reads, for a temporary file of the coded rows for which there is no more
-        memory. None: the system's folder for temporary files. False: no file, and these rows are read again
-        in every round. If the file cannot be written, because the disk is full for example, a warning says so
-        and they are read again, too.
+        Folder, on the machine that reads, for a temporary file of the coded rows beyond `cache_bytes`. None:
+        the system's folder for temporary files. False: no file; these rows are read again in every round. If
+        the file cannot be written, for example because the disk is full, a warning is issued and rows are
+        read again as well.
 
     See Also
     --------
@@ -368,13 +372,13 @@ class TableSource:
 
     Notes
     -----
-    **Privacy.** To the tables go the plan of a round, which is public, and how columns are read. From them
-    come exact sums, which are private: they stay within the trust boundary, that of the driver and of those
-    who hold the tables, and whoever can read the engine's messages or its spilled files is inside it. Noise
-    is drawn by the driver alone. Rows that are kept between rounds are private rows: they stay in the
-    processes that read them, and in their temporary files, until the fit ends; on an engine until ten minutes
-    after its last task. Such a file has mode 0600 and no name (on Windows: until it is closed). To free its
-    space does not erase what was written to the disk.
+    **Privacy.** Tables receive the plan of a round and the schema of the columns, which are public. They
+    return exact sums, which are private. The trust boundary contains the driver, the holders of the tables,
+    and everybody who can read the engine's messages or its spilled files. Only the driver draws noise. Rows
+    that are kept between rounds are private. They stay in the processes that read them, and in their
+    temporary files, until the fit ends; on an engine, until ten minutes after its last task. Such a file has
+    mode 0600 and no name (on Windows: a name until it is closed). Freeing its space does not erase the data
+    on the disk.
 
     Examples
     --------
@@ -418,7 +422,7 @@ class TableSource:
             groups = "groups" if groups else None
         names = None if features is None else tuple(features)
         if names == ():
-            raise ValueError("features must name a column, or be None for all that have no other role.")
+            raise ValueError("features must name a column, or be None for all columns without another role.")
         self.columns = TableColumns(
             names, target, event, groups, lower, upper, entry, EventCoding.of(happened, censored)
         )
@@ -426,9 +430,9 @@ class TableSource:
         if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
             raise ValueError("n_jobs must be an int other than 0, or None.")
         if n_rows is not None and self.columns.has_target and names is None:
-            raise ValueError("with n_rows nobody looks at the tables beforehand: name the features.")
+            raise ValueError("with n_rows the tables are not inspected beforehand: name the features.")
         self.n_jobs = n_jobs
-        # As workers get it.
+        # A text, to be sent to workers.
         folder = cache_folder if cache_folder in (None, False) else os.fsdecode(cache_folder)  # type: ignore[arg-type]
         self.keep: tuple[int, Any] = check_int(cache_bytes, "cache_bytes", least=0), folder
         self.hook = _hook_of(tables, self.columns)
@@ -436,8 +440,8 @@ class TableSource:
         alone = self.tables is not None and len(self.tables) == 1
         if groups is not None and not (groups_within_tables or alone):
             raise ValueError(
-                "the rows of one person may be in several tables: partition the data by the person, and say "
-                "so with groups_within_tables=True."
+                "the rows of one person may be in several tables: partition the data by person, and declare "
+                "it with groups_within_tables=True."
             )
 
     def inspect(self, *, domain: TableDomain | None = None, classes: Any = None) -> SourceFacts:
@@ -469,7 +473,7 @@ class TableSource:
 
 
 class SourceRun:
-    """A source during one fit: plans become tasks, and answers are checked and added up.
+    """A source during one fit: sends plans as tasks, checks the answers and adds them up.
 
     Parameters
     ----------
@@ -485,9 +489,9 @@ class SourceRun:
         self._engine: Any = getattr(source.hook, "__self__", None)
 
     def prepare(self, number: int, plan: Plan) -> None:
-        """Refuse what public facts forbid."""
+        """Raise errors that follow from public facts."""
         plan.check_room(self._facts.n_rows)
-        # Sites that agreed to certain rounds are asked before they are paid for.
+        # Sites that agreed to certain rounds are asked before the charge.
         if hasattr(self._engine, "before_charge"):
             self._engine.before_charge(RoundTask(self._run, number, self._schema, plan))
 
@@ -499,16 +503,16 @@ class SourceRun:
             collector.add(part)
         values, n_units = collector.result()
         if self._facts.n_is_public and n_units != self._facts.n_units:
-            raise ValueError("the source does not have the number of rows that was declared.")
+            raise ValueError("the source does not have the declared number of rows.")
         return values
 
     def finish(self, record: RunRecord) -> None:
-        """Delete the record of a fit, unless it is of sites, who would not answer the lost one again."""
+        """Delete the record of a fit; not for sites, which would not answer again if the fit is lost."""
         if not hasattr(self._engine, "before_charge"):
             record.end()
 
     def end(self) -> None:
-        """Forget the rows that this process has kept."""
+        """Delete the rows that this process has kept."""
         forget(self._run)
         if isinstance(self._engine, DaskPartitions):
             # The next fit may have another cluster.
@@ -516,22 +520,22 @@ class SourceRun:
 
 
 def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[bytes]] | None:
-    """Return the engine's method, where there is one."""
+    """Return the engine's method, None if `tables` is no engine."""
     if type(tables).__module__.partition(".")[0].startswith("dask"):
         return DaskPartitions(tables, columns).map_partitions
     return getattr(tables, "map_partitions", None)
 
 
 class DatasetFile:
-    """One file of a pyarrow Dataset, as a table that is read anew each time and never held whole.
+    """One file of a pyarrow Dataset, as a table that is read again each time and never held as a whole.
 
     Parameters
     ----------
     fragment : pyarrow.dataset.Fragment
     schema : pyarrow.Schema
-        Of the whole Dataset: a file of another one is read as this.
+        Schema of the whole Dataset, by which each file is read.
     columns : TableColumns
-        Where features are named, no other column is read.
+        If features are named, no other column is read.
     """
 
     def __init__(self, fragment: Any, schema: Any, columns: TableColumns) -> None:
@@ -540,12 +544,12 @@ class DatasetFile:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows, which a parquet file knows without being read."""
+        """Number of rows, which a parquet file stores in its footer."""
         return int(self._fragment.count_rows())
 
     @property
     def file_version(self) -> tuple[int, int] | None:
-        """Size and time of the file, of any file system; None of what is no file."""
+        """Size and time of the file, on any file system; None if it is no file."""
         system = getattr(self._fragment, "filesystem", None)
         if system is None:
             return None
@@ -554,7 +558,7 @@ class DatasetFile:
 
     @property
     def schema(self) -> Any:
-        """The columns of the file, and those that its path tells."""
+        """The columns of the file, and those in its path."""
         from pyarrow.dataset import get_partition_keys
 
         found = self._fragment.physical_schema
@@ -566,10 +570,10 @@ class DatasetFile:
         version = self.file_version
         size = None if version is None else version[0]
         if self._size not in (None, size):
-            # What pyarrow knows of the file is not read anew.
+            # pyarrow does not read the facts of a file again.
             raise ValueError(f"the file {self._fragment.path} has another size than when it was first read.")
         self._size = size
-        # Of a column that the file does not have pyarrow would make nulls.
+        # pyarrow would fill a column that the file lacks with nulls.
         names = self._columns.choose(list(self.schema.names))
         wanted = None if self._columns.features is None else [*names, *self._columns.others]
         scanner = self._fragment.scanner(schema=self._schema, columns=wanted)
@@ -585,8 +589,8 @@ def _list_of(tables: Any, columns: TableColumns) -> list[Any]:
     for table in listed:
         if hasattr(table, "read_next_batch"):
             raise TypeError(
-                "a stream can be read once, and rounds read again: pass a function that opens it, such as "
-                "lambda: dataset.scanner().to_reader()."
+                "a stream can be read only once, but each round reads the rows again: pass a function that "
+                "opens it, such as lambda: dataset.scanner().to_reader()."
             )
         if isinstance(table, tuple) and len(table) not in (2, 3):
             raise TypeError("a tuple of arrays must be (X, y) or (X, y, groups).")
@@ -600,48 +604,48 @@ def _list_of(tables: Any, columns: TableColumns) -> list[Any]:
 
 
 class DaskPartitions:
-    """A dask DataFrame to whose partitions a function is mapped, by the scheduler that is active.
+    """A dask DataFrame; a function is mapped over its partitions by the active scheduler.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
     columns : TableColumns
-        What is read of it: where features are named, partitions are made with no other column.
+        If features are named, partitions contain no other column.
 
     Raises
     ------
     TypeError
         It is another object of dask.
     ValueError
-        A column is missing, or is there twice.
+        A column is missing or exists twice.
 
     Notes
     -----
-    A partition's id is its number, in every round and when a task is run again. So each partition must hold
-    the same rows every time that it is computed: those of files do, those of a random sample do not.
+    A partition's id is its number, in every round and when a task is run again. Each partition must therefore
+    have the same rows every time that it is computed. This holds for files, and not for a random sample.
 
-    Where a process may keep rows, a task gets the graph of its partition, and computes it there if rows are
-    not kept. A mark that stays on one worker brings the partition's tasks back to it, as the scheduler sees
-    fit.
+    If processes may keep rows, a task receives the graph of its partition, and computes it only if its rows
+    are not kept. A mark that stays on one worker makes the scheduler prefer that worker for the partition's
+    tasks.
     """
 
     def __init__(self, frame: Any, columns: TableColumns) -> None:
         import dask.dataframe
 
         if not isinstance(frame, dask.dataframe.DataFrame):
-            raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
+            raise TypeError(f"a source accepts a DataFrame of dask, not {type(frame).__name__}.")
         names = columns.choose(list(frame.columns))
         self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
         self.marked: list[tuple[_DaskTable, Any]] = []
 
     def map_partitions(self, function: Callable[[Any, int], bytes]) -> Iterator[bytes]:
-        """Yield what the function returns of every partition."""
+        """Yield the function's result for every partition."""
         import dask
 
         if getattr(function, "keep", None) is None:
             found = [(table, None) for table in self._frame.to_delayed()]
         else:
-            # Of two fits at once, each gets every partition once.
+            # Locked: each of two simultaneous fits gets every partition once.
             with _MARKING:
                 if not self.marked:
                     tables = [_DaskTable(dask.optimize(table)[0]) for table in self._frame.to_delayed()]
@@ -650,7 +654,7 @@ class DaskPartitions:
                     )
                     self.marked = list(zip(tables, marks, strict=True))
                 found = self.marked
-        # Not pure: dask would keep the sums of two equal calls on a worker, as one result.
+        # Not pure: otherwise dask would keep the sums on a worker, as one result of equal calls.
         call = dask.delayed(_call, pure=False)
         tasks = [call(function, table, number, mark) for number, (table, mark) in enumerate(found)]
         yield from dask.compute(*tasks)
@@ -660,7 +664,7 @@ _MARKING = threading.Lock()
 
 
 class _DaskTable:
-    """A partition that is computed where it is called; inside a dataclass dask would do so before."""
+    """A partition that is computed when it is called; dask would compute it earlier inside a dataclass."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of all forms (arrays, data frames, Arrow) as pieces of features and targets."""
+"""Reads tables of all forms (arrays, data frames, Arrow) as pieces of features and targets."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from ..utils._json_documents import Fields
 from ..utils._tables import check_array, kind_of_labels, numbers_of, refuse_cells, refuse_kinds, refuse_text
 from ._row_kernels import join_columns
 
-# Rows that are copied out of columns at a time: of 100 features, 26 MB.
+# Rows that are copied out of columns at a time: 26 MB for 100 features.
 PIECE_ROWS = 2**15
-#: Roles of columns that a schema names only where a table has them: "lower" is written as "lower_column".
+#: Roles of columns that a schema names only if a table has them: "lower" is written as "lower_column".
 OPTIONAL_ROLES = ("lower", "upper", "entry")
 _ROLES = ("target", "event", "group")
 
@@ -34,14 +34,16 @@ class TableColumns:
     Attributes
     ----------
     features : tuple of str, or None
-        Names of the columns of X, in their order; None: all that have no other role, as they come.
+        Names of the columns of X, in their order. None: all columns without another role, in the table's
+        order.
     target, event, group : str or None
-        Names of the other columns. For tuples of arrays no name is needed.
+        Names of the other columns. Tuples of arrays need no names.
     lower, upper, entry : str or None
-        Names of the columns of times between which an event happened, in place of target and event; and of
-        the time at which watching began.
+        `lower` and `upper` name the times between which an event happened, in place of target and event;
+        `entry` names the time at which observation began.
     coding : EventCoding
-        Which values of the column of events mean that they happened; none declared: it is boolean.
+        Values of the column of events which mean that the event happened. None declared: the column is
+        boolean.
     """
 
     features: tuple[str, ...] | None = None
@@ -62,9 +64,9 @@ class TableColumns:
         if len(set(given)) < len(given):
             raise ValueError("features, target, event and groups must be different columns.")
         if (self.lower is None) is not (self.upper is None) or None not in (self.lower, self.target):
-            raise ValueError("the columns lower and upper belong together, in place of a target.")
+            raise ValueError("name the columns lower and upper together, in place of a target.")
         if self.coding.declared and self.event is None:
-            raise ValueError("happened and censored declare the values of event: name its column, too.")
+            raise ValueError("happened and censored declare the values of event: name its column as well.")
         if self.event is not None and self.target is None:
             raise ValueError("event needs target: the name of the column of times.")
         if self.entry is not None and self.event is None and self.lower is None:
@@ -72,37 +74,38 @@ class TableColumns:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Columns that are no features."""
+        """Columns that are not features."""
         names = (self.target, self.event, self.lower, self.upper, self.entry, self.group)
         return tuple(name for name in names if name is not None)
 
     @property
     def has_target(self) -> bool:
-        """Whether a column, or several, are named as the target."""
+        """Whether one or several columns are named as the target."""
         return self.target is not None or self.lower is not None
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Fields of the target that the columns make; none where it is one column."""
+        """Fields of a target of several columns; empty if it is one column."""
         found = tuple(role for role, name in self.named.items() if name is not None)
         return found if len(found) > 1 else ()
 
     @property
     def named(self) -> dict[str, str | None]:
-        """Names of the columns of the target's fields, by role."""
+        """Column names of the target's fields, by role."""
         others = {role: getattr(self, role) for role in OPTIONAL_ROLES}
         return {"event": self.event, "time": self.target, **others}
 
     def refuse_codes(self, is_boolean: bool) -> None:
-        """Refuse a column of events by its type, where no values are declared."""
+        """Raise TypeError if a column of events is not boolean and no values are declared."""
         if self.event is not None and not self.coding.declared and not is_boolean:
             raise TypeError(
-                f"column {self.event!r} is not boolean. Declare the value which means that it happened: "
-                f"TableSource(..., event={self.event!r}, happened=...), 2 where 1 is censored, 1 where 0 is."
+                f"column {self.event!r} is not boolean. Declare the value which means that the event "
+                f"happened (2 if 1 means censored, 1 if 0 does): TableSource(..., event={self.event!r}, "
+                "happened=...)."
             )
 
     def refuse_types(self, column_of: Callable[[str], Any], classes: Any) -> None:
-        """Refuse columns whose types are numbers where text is declared; and text where class numbers are."""
+        """Raise TypeError if a column holds numbers where text is declared, or text where numbers are."""
         if self.target is not None:
             refuse_label_types(column_of(self.target), classes, f"column {self.target!r}")
         if (
@@ -113,7 +116,7 @@ class TableColumns:
             raise TypeError(f"column {self.event!r} holds numbers, and happened is text: declare numbers.")
 
     def choose(self, names: list[Any]) -> tuple[str, ...]:
-        """Return the features among the columns of a table, all of which must be there once."""
+        """Return the features among the columns of a table; each must exist exactly once."""
         chosen = self.features or tuple(name for name in names if name not in self.others)
         missing = sorted(str(name) for name in (*chosen, *self.others) if names.count(name) != 1)
         if missing:
@@ -121,7 +124,7 @@ class TableColumns:
         return chosen
 
     def choose_features(self, frame: Any) -> list[Any]:
-        """Return the columns of a frame that holds features alone."""
+        """Return the columns of a frame that holds only features."""
         names = list(frame.columns)
         if self.features is None or not has_names(frame):
             return names
@@ -158,7 +161,7 @@ class Piece:
     X: NDArray[Any]
     target: Any = None
     group: Any = None
-    is_finite: bool = False  # False: it is not known
+    is_finite: bool = False  # False: not known
 
     @classmethod
     def joined(cls, pieces: "list[Piece]") -> "Piece | None":
@@ -173,7 +176,7 @@ class Piece:
 def read_pieces(
     table: Any, columns: TableColumns, domain: TableDomain | None = None, classes: Any = None
 ) -> Iterator[Piece]:
-    """Read a table in any form, piece by piece.
+    """Read a table of any form in pieces.
 
     Parameters
     ----------
@@ -182,22 +185,22 @@ def read_pieces(
         ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs pyarrow and is never held whole.
     columns : TableColumns
     domain : TableDomain, default=None
-        What the columns of X hold; None: numbers.
+        Declaration of the columns of X; None: numbers.
     classes : array-like, default=None
-        Of a target of labels, which must be of their type.
+        Classes of a target of labels, which must have their type.
 
     Yields
     ------
     piece : Piece
-        Features are numbers, NaN and infinity among them. In strict mode NaN stands for every cell that is no
-        number.
+        Features are numbers, which may be NaN or infinite. In strict mode, NaN replaces every cell that is
+        not a number.
 
     Raises
     ------
     ImportError
-        Arrow data, and pyarrow is not installed.
+        The table is Arrow data, and pyarrow is not installed.
     TypeError, ValueError
-        Columns are missing; outside strict mode also what is no number. No value is repeated.
+        Columns are missing, or, outside strict mode, a cell is not a number. No message repeats a value.
     """
     is_named = has_names(table)
     if not is_named and not holds_arrow(table):
@@ -250,7 +253,7 @@ def _slices(
     columns: TableColumns,
     encoded: NDArray[Any] | None = None,
 ) -> Iterator[Piece]:
-    """Copy columns side by side, some rows at a time: these stay in a cache while a plan reads them."""
+    """Copy columns side by side, some rows at a time: they stay in the cache while a plan reads them."""
     if not values and encoded is None:
         raise ValueError("a batch has no columns.")
     n_rows = len(next(iter(values.values()))) if encoded is None else len(encoded)
@@ -267,11 +270,11 @@ def _target_of(values: dict[str, NDArray[Any]], columns: TableColumns, n_rows: i
         return None if columns.target is None else values[columns.target]
     fields = {role: values[str(columns.named[role])] for role in columns.roles}
     if columns.coding.declared:
-        # A missing cell makes objects of booleans: that the types are those of the coding is known.
+        # A missing cell turns booleans into objects; that the types are those of the coding is known.
         events = fields["event"].astype(object) if columns.coding.is_text else fields["event"]
         found = columns.coding.read(events, repr(columns.event))
         happened = found == 1
-        # In strict mode what is not known stays so: the fit counts it as missing.
+        # In strict mode, unknown events stay unknown: the fit counts them as missing.
         known = ~np.isnan(found)
         fields["event"] = happened if known.all() else np.array(np.where(known, happened, None), dtype=object)
     target = np.empty(n_rows, dtype=[(role, field.dtype) for role, field in fields.items()])
@@ -306,7 +309,7 @@ def count_columns(bounds: Any) -> int | None:
 
 
 def read_array(table: Any) -> NDArray[Any]:
-    """Return a table without names as numbers; in strict mode NaN stands for every cell that is none."""
+    """Return a table without names as numbers; in strict mode, NaN replaces cells that are not numbers."""
     refuse_text(table, objects=get_config()["strict"], takes_domain=True)
     numbers: NDArray[Any] = check_array(
         numbers_of(table) if get_config()["strict"] else table,
@@ -319,14 +322,14 @@ def read_array(table: Any) -> NDArray[Any]:
 
 
 def has_names(table: Any) -> bool:
-    """Tell whether something is a data frame of pandas or polars whose columns have names."""
+    """Return whether this is a data frame of pandas or polars whose columns have names."""
     is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
-    # Numbered columns are no names.
+    # Numbers of columns are not names.
     return is_frame and all(isinstance(name, str) for name in table.columns)
 
 
 def holds_arrow(table: Any) -> bool:
-    """Tell whether something hands out Arrow data, and is no data frame."""
+    """Return whether this exports Arrow data and is no data frame."""
     is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
     return not is_frame and (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"))
 
@@ -336,12 +339,12 @@ def frame_column(frame: Any, name: str) -> NDArray[Any]:
     # An array of a column has neither its mask nor its time zone.
     refuse_kinds(frame[name], f"column {name!r}")
     values = np.asarray(frame[name])
-    # Of polars a missing cell makes objects of text: all text is objects.
+    # Text of polars with a missing cell becomes objects, so all text does.
     return values.astype(object) if values.dtype.kind in "UT" else values
 
 
 def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
-    """Names of the columns, and record batches."""
+    """Return the names of the columns, and the record batches."""
     try:
         import pyarrow
     except ImportError:
@@ -363,7 +366,7 @@ def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
 def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Return real numbers; the error repeats no value."""
     if type(values) is np.ndarray and values.dtype == np.float64:
-        # Nothing to refuse; what follows takes as long as copying the numbers.
+        # Every value is valid; the checks below take as long as copying the numbers.
         return values
     if get_config()["strict"]:
         return numbers_of(values, name)
@@ -391,37 +394,38 @@ def iter_batches(
     target: str | None = None,
     domain: TableDomain | None = None,
 ) -> tuple[tuple[str, ...] | None, Iterator[NumberPiece]]:
-    """Read one batch, in whatever form it comes.
+    """Read one batch of any form.
 
     Parameters
     ----------
     batch : array-like, data frame or Arrow data
-        Of shape (n, n_features); or anything with columns, among them the target's: a pandas or polars data
-        frame, or an object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a pyarrow table, record
-        batch or reader, a DuckDB result, ...), which needs pyarrow. Streams are never held whole.
+        An array of shape (n, n_features), or a table with named columns, the target's included: a data frame
+        of pandas or polars, or an object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a pyarrow
+        table, record batch or reader, a DuckDB result, ...). Arrow data needs pyarrow, and is never held as a
+        whole.
     y : array-like of shape (n,), default=None
         Target. None: the column `target`.
     features : sequence of str, default=None
-        Names of the columns to take, in their order. None: all but the target's, as they come.
+        Names of the columns of X, in their order. None: all but the target's, in the table's order.
     target : str, default=None
         Name of the target's column.
     domain : TableDomain, default=None
-        What the columns hold; None: numbers.
+        Declaration of the columns; None: numbers.
 
     Returns
     -------
     names : tuple of str, or None
-        The columns taken; None for arrays.
+        Names of the columns of X; None for arrays.
     pieces : iterator of (X, y)
-        One piece for arrays, else of at most 2^15 rows each. Values are numbers; NaN and infinity are still
-        among them. In strict mode NaN stands for every cell that is no number; otherwise it is an error.
+        One piece for arrays, otherwise pieces of at most 2^15 rows. Values are numbers, which may be NaN or
+        infinite. A cell that is not a number becomes NaN in strict mode, and is an error otherwise.
 
     Raises
     ------
     ImportError
-        Arrow data, and pyarrow is not installed.
+        The batch is Arrow data, and pyarrow is not installed.
     ValueError
-        There is no target, a column is missing, or its values are no numbers; also while pieces are read.
+        There is no target, a column is missing, or its values are not numbers; also while pieces are read.
 
     Examples
     --------
@@ -474,7 +478,7 @@ def _target_numbers(y: Any) -> NDArray[Any]:
 def _chosen(
     columns: list[Any], y: Any, features: Sequence[str] | None, target: str | None
 ) -> tuple[str, ...]:
-    """Names of the features' columns; the target's column is there if it is needed."""
+    """Return the names of the features' columns; check that the target's column exists if it is needed."""
     if y is None and target is None:
         raise ValueError("y is missing: pass it, or name the target's column with target=...")
     aside = target if y is None else None
@@ -482,7 +486,7 @@ def _chosen(
     needed = names if aside is None else (*names, aside)
     for name in names:
         check_characters(name, "the name of a column of X")
-    # A name that is there twice is as good as missing: which of them is meant?
+    # A name of two columns is ambiguous, and refused like a missing one.
     missing = sorted(str(name) for name in needed if columns.count(name) != 1)
     if missing:
         raise ValueError(f"the batch must have each of these columns once: {', '.join(missing)}.")
@@ -490,7 +494,7 @@ def _chosen(
 
 
 def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | None) -> list[NDArray[Any]]:
-    """Columns of the features, then the target."""
+    """Return the columns of the features, then the target."""
     series = [*(frame[name] for name in names), frame[target] if y is None else y]
     for name, one in zip((*names, "y"), series, strict=True):
         # An array of a column has neither its mask nor its time zone.
@@ -507,7 +511,7 @@ def _number_columns(record: Any, names: tuple[str, ...], target: str) -> list[ND
 
 
 def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[NumberPiece]:
-    """Copy columns, the target's last, side by side, some rows at a time."""
+    """Copy columns side by side, some rows at a time; the target's column is the last one."""
     for columns in tables:
         for first in range(0, len(columns[-1]), PIECE_ROWS):
             here = slice(first, first + PIECE_ROWS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What travels to the rows, a public plan and how to read them, and what comes back: exact sums."""
+"""Messages between the driver and the rows: a task (a public plan and a schema), and exact sums in reply."""
 
 import functools
 import hashlib
@@ -41,9 +41,9 @@ from ._schema import RowSchema
 _TASK, _TASK_VERSION = "skprivate.round", 1
 _SUMS, _SUMS_VERSION, _SUMS_FIELDS = "skprivate.sums", 1, ("task", "values", "batches")
 _FACTS = ("n_rows", "n_units", "digest")
-# Far beyond the rounds of any estimator here; a number in hostile bytes ends at it.
+# Far more than the rounds of any estimator here; it limits numbers in hostile bytes.
 _MOST_ROUNDS = 10**6
-# Rows of a batch, and of all of them: exact sums have room for fewer.
+# Rows of a batch, and of all batches: more than exact sums can hold.
 _MOST_ROWS = 2**62
 _PLANS = (
     *(
@@ -64,8 +64,8 @@ _PLANS = (
 class Plan(Protocol):
     """A public description of integer sums over rows.
 
-    What a row contributes is a function of the plan and of the row alone. So sums of batches add up to those
-    of all rows, exactly, in any order.
+    The contribution of a row depends only on the plan and on the row. Sums of batches therefore add up to the
+    sums over all rows, exactly and in any order.
     """
 
     kind: ClassVar[str]
@@ -78,23 +78,23 @@ class Plan(Protocol):
         """Return the sums over rows, int64 of shape (n_sums,)."""
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Raise ValueError, which repeats nothing, for sums that no so many rows have."""
+        """Raise ValueError if sums are impossible for this number of rows; the message repeats no sum."""
 
     def check_room(self, n_rows: int) -> None:
-        """Raise OverflowError where the sums of so many rows might not fit 64 bits."""
+        """Raise OverflowError if the sums of so many rows might exceed 64 bits."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, ``kind`` among them."""
+        """Return JSON values, including ``kind``."""
 
 
 def plan_from_dict(content: Any) -> Plan:
-    """Restore a plan of any kind; ValueError for what none would write."""
+    """Restore a plan of any kind; ValueError for anything that no plan would write."""
     return of_kind(content, _PLANS, "it is a plan of an unknown kind")
 
 
 @dataclass(frozen=True, repr=False)
 class BatchFacts:
-    """What is kept of one batch: enough to know it again."""
+    """Facts of one batch by which it is recognised."""
 
     n_rows: int
     n_units: int
@@ -104,7 +104,7 @@ class BatchFacts:
 @public_module("skprivate.rounds")
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialSums:
-    """Exact sums over the rows of some batches. They are private: they stay within the trust boundary.
+    """Exact sums over the rows of some batches. They are private and must stay within the trust boundary.
 
     Attributes
     ----------
@@ -113,11 +113,11 @@ class PartialSums:
     values : ndarray of int64
         The sums.
     batches : mapping from str to BatchFacts
-        The batches that are in the sums, by their ids.
+        The batches in the sums, by their ids.
 
     Notes
     -----
-    For engines that merge answers before they come back: `from_bytes`, `merge`, `to_bytes`.
+    Engines that merge answers before returning them use `from_bytes`, `merge` and `to_bytes`.
 
     Examples
     --------
@@ -147,30 +147,29 @@ class PartialSums:
 
     @property
     def n_units(self) -> int:
-        """Number of persons, where no person is in two batches."""
+        """Number of persons, if no person is in two batches."""
         return sum(facts.n_units for facts in self.batches.values())
 
     def merge(self, other: "PartialSums") -> "PartialSums":
-        """Return the sums over the batches of both; what both hold alike is counted once.
+        """Return the sums over the batches of both; if one holds all batches of the other, it is returned.
 
         Raises
         ------
         ValueError
-            They answer different tasks; or they share batches and are not the same, so that it is unknown
-            what to count once.
+            They answer different tasks, or share only some of their batches, which would count twice.
         """
         if self.task != other.task:
             raise ValueError("the sums are those of another plan.")
         shared = self.batches.keys() & other.batches.keys()
         if any(self.batches[name] != other.batches[name] for name in shared):
-            raise ValueError(f"the batch {min(shared)!r} came twice, with other rows.")
+            raise ValueError(f"the batch {min(shared)!r} was received twice, with different rows.")
         if other.batches.keys() <= self.batches.keys():
             return self
         if self.batches.keys() <= other.batches.keys():
             return other
         if shared:
             raise ValueError(
-                f"the batch {min(shared)!r} is in two sums that were merged already: merge each batch once."
+                f"the batch {min(shared)!r} is in two sums that were already merged: merge each batch once."
             )
         with np.errstate(over="raise"):
             return PartialSums(self.task, self.values + other.values, {**self.batches, **other.batches})
@@ -183,7 +182,7 @@ class PartialSums:
 
     @classmethod
     def from_bytes(cls, data: Any) -> "PartialSums":
-        """Restore the sums; ValueError, which repeats nothing, for what `to_bytes` would not write."""
+        """Restore the sums; ValueError, without any content, for bytes that `to_bytes` would not write."""
         return restore_in_silence(data, _SUMS, _SUMS_VERSION, _SUMS_FIELDS, cls._from_dict, "bytes of sums")
 
     @classmethod
@@ -200,7 +199,7 @@ class PartialSums:
 
 
 class SumsCollector:
-    """Adds up the sums of batches as they come, in any order, each once.
+    """Adds up the sums of batches in any order, each batch once.
 
     Parameters
     ----------
@@ -208,7 +207,7 @@ class SumsCollector:
         Id of the task that they must answer.
     plan : Plan
     expected : mapping from str to int, or None
-        Units of the batches that there are; None: whatever comes.
+        Units of each existing batch; None: any batch is accepted.
     """
 
     def __init__(self, task: str, plan: Plan, expected: Mapping[str, int] | None = None) -> None:
@@ -218,26 +217,26 @@ class SumsCollector:
         self._n_rows = 0
 
     def add(self, part: PartialSums) -> None:
-        """Add sums, or know them again.
+        """Add sums; sums that were added before are ignored.
 
         Raises
         ------
         ValueError
-            They are those of another plan, impossible, of unknown batches, or of a batch that came before
-            with other rows. No sum is in the message.
+            The sums are of another plan, impossible, of unknown batches, or of a batch that was received
+            before with different rows. No sum is in the message.
         """
         if part.task != self._task or part.values.shape != self._values.shape:
             raise ValueError("the sums are those of another plan.")
         again = part.batches.keys() & self._seen.keys()
         if any(self._seen[name] != part.batches[name] for name in again):
-            raise ValueError(f"the batch {min(again)!r} came twice, with other rows.")
+            raise ValueError(f"the batch {min(again)!r} was received twice, with different rows.")
         if again and len(again) == len(part.batches):
             return
         if again:
             raise ValueError(f"the batch {min(again)!r} is in two sums that were merged: merge each once.")
         for name, facts in part.batches.items():
             if self._expected is not None and self._expected.get(name) != facts.n_units:
-                raise ValueError(f"the batch {name!r} is not as it was when the source was looked at.")
+                raise ValueError(f"the batch {name!r} has changed since the source was inspected.")
         self._plan.check_room(self._n_rows + part.n_rows)
         self._plan.check_sums(part.values, part.n_rows)
         self._values += part.values
@@ -245,23 +244,23 @@ class SumsCollector:
         self._seen.update(part.batches)
 
     def result(self) -> tuple[IntArray, int]:
-        """Return the sums, and the number of units that are in them."""
+        """Return the sums and their number of units."""
         missing = sorted((self._expected or {}).keys() - self._seen.keys())
         if missing:
-            raise ValueError(f"the batch {missing[0]!r} did not come: some rows would not count.")
+            raise ValueError(f"the batch {missing[0]!r} was not received: some rows would not count.")
         return self._values, sum(facts.n_units for facts in self._seen.values())
 
 
 @dataclass(frozen=True, eq=False)
 class RoundTask(Record):
-    """One round of one run, as workers get it: public.
+    """One round of one run, as it is sent to workers. It is public.
 
     Attributes
     ----------
     run : str
-        Drawn at random for every run: the same plan of another run is another task.
+        Random id of the run: the same plan of another run is another task.
     number : int
-        Of the round, from 0.
+        Number of the round, from 0.
     schema : RowSchema
     plan : Plan
     """
@@ -274,15 +273,15 @@ class RoundTask(Record):
 
     @functools.cached_property
     def id(self) -> str:
-        """The id that sums, and the charge, name."""
+        """Id by which sums and the charge refer to the task."""
         return digest(self.to_dict())
 
     def sum_batch(
         self, table: Any, batch_id: str, store: RowStore | None = None, *, room: bool = True
     ) -> PartialSums:
-        """Return the exact sums over one batch, whose rows are kept in a store, and read if they are not.
+        """Return the exact sums over one batch; its rows are taken from a store, or read if it has none.
 
-        Without ``room`` nobody checks that so many rows have room: the sums are then right modulo 2^64.
+        Without ``room``, the number of rows is not checked: the sums are then right modulo 2^64.
 
         Raises
         ------
@@ -294,9 +293,9 @@ class RoundTask(Record):
                 raise ValueError("a description needs a domain.")
             counts, n = self.plan.table_sums(table() if callable(table) else table, self.schema.domain)
             return PartialSums.of_batch(self.id, batch_id, counts, n, n)
-        # What a plan needs of the rows: where it does not say so, they are read.
+        # A plan without a coding reads the rows again.
         coding, version = getattr(self.plan, "coding", None), version_of(table)
-        # The last round counts the rows of what may have changed unseen.
+        # The last round reads and counts the rows again if changes of the table could not be noticed.
         unseen = version is None and isinstance(self.plan, ProbabilitiesPlan)
         if store is None or unseen:
             coding = None
@@ -333,36 +332,35 @@ class RoundTask(Record):
 
     @classmethod
     def from_bytes(cls, data: Any) -> "RoundTask":
-        """Restore a task; ValueError for what `to_bytes` would not write."""
+        """Restore a task; ValueError for bytes that `to_bytes` would not write."""
         data = as_bytes(data)
         try:
             return restore_sealed(data, _TASK, _TASK_VERSION, cls._names(), cls._from_sealed)
         except UNREADABLE as error:
             reason = str(error)
-        raise ValueError(f"these are no bytes of a round that can be used: {reason}.")
+        raise ValueError(f"these are not the bytes of a usable round: {reason}.")
 
 
 @public_module("skprivate.rounds")
 class PartitionFunction:
-    """The function that an engine maps over partitions; it can be pickled, and holds public bytes alone.
+    """The function that an engine maps over partitions. It can be pickled, and holds only public bytes.
 
     Parameters
     ----------
     task : bytes
-        A round, as the driver wrote it.
+        A round, as written by the driver.
     keep : tuple of int and str, default=None
         Bytes of memory, and folder, for rows that the process keeps for later rounds (`TableSource`). None:
-        none are kept.
+        no rows are kept.
 
     Notes
     -----
-    **Privacy.** What it returns are exact sums over private rows. They travel to the driver, who is trusted,
-    and nowhere else. Rows that are kept stay in the process, and are forgotten ten minutes after its last
-    task of the run.
+    **Privacy.** It returns exact sums over private rows. Send them only to the driver, who is trusted. Kept
+    rows stay in the process, and are deleted ten minutes after its last task of the run.
 
     Examples
     --------
-    An engine in one process; others send the function to where the partitions are:
+    An engine in one process; other engines send the function to the partitions:
 
     >>> import numpy as np
     >>> from skprivate import DPNormalLLSRegressor
@@ -392,40 +390,40 @@ class PartitionFunction:
         table : data frame, Arrow data, or tuple of arrays
             All rows of the partition.
         batch_id : str or int
-            Names the partition; the same in every round, and when a task is run again.
+            Id of the partition. It must be the same in every round, and when a task is run again.
 
         Returns
         -------
         sums : bytes
-            JSON. The driver counts those of one batch id once.
+            JSON. The driver counts each batch id once.
 
         Raises
         ------
         TypeError, ValueError
-            The table has other columns or types, or a value that cannot be used; no value is repeated.
+            The table has other columns or types, or a value that cannot be used. No message repeats a value.
         """
         return self.sum_partition(table, batch_id).to_bytes()
 
     @redact_errors
     def sum_partition(self, table: Any, batch_id: str | int) -> PartialSums:
-        """Return the sums as an object, where they need not travel."""
+        """Return the sums as an object, for a driver in the same process."""
         task, batch = _restored(self.task), check_batch_id(batch_id)
         return task.sum_batch(table, batch, None if self.keep is None else store_of(task.run, *self.keep))
 
 
-# Rows of a table at hand that are compared before rows that are kept stand for it.
+# Rows of a table in memory that are compared before its kept rows are used.
 _GLANCE = 32
 
 
 def version_of(table: Any) -> Any:
-    """Return what is known of a table without reading it; None: nothing.
+    """Return facts about a table that are known without reading it; None: there are none.
 
-    The size and time of its file, or the number of its rows, with some of them spread over the table.
+    These are the size and time of its file, or its number of rows and some rows spread over the table.
     """
     parts = table if isinstance(table, tuple) else (table,)
     if callable(parts[0]):
         return None
-    # Of the class: a frame's columns are attributes, too.
+    # Looked up on the class: the columns of a frame are attributes of the instance.
     if hasattr(type(parts[0]), "file_version"):
         return parts[0].file_version
     sized = [part for part in parts if hasattr(part, "num_rows") or hasattr(part, "__len__")]
@@ -433,10 +431,10 @@ def version_of(table: Any) -> Any:
 
 
 def _glance(part: Any) -> tuple[int, str]:
-    """Return the number of rows, and some of these as text."""
+    """Return the number of rows, and some of the rows as text."""
     size = int(part.num_rows if hasattr(part, "num_rows") else len(part))
     step, rows = max(size // _GLANCE, 1), ""
-    # What a cell does when it is printed decides nothing.
+    # A cell that fails when it is printed must not matter.
     with suppress(Exception):
         if hasattr(part, "iloc"):
             rows = repr(part.iloc[::step].to_numpy().tolist())

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accumulator of the counts by leaf and label, or of sums of numbers, of batches, which are released once."""
+"""Accumulator over batches of counts by leaf and label, or of sums of numbers, which are released once."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -20,7 +18,7 @@ from ..rounds._plans.masses import WEIGHT_STEPS
 from ..rounds._schema import RowSchema
 from ..rounds._sources import SourceFacts
 from ..rounds._tables import TableColumns, has_names
-from ..utils import check_int
+from ..utils import check_int, check_positive
 from ..utils._private_fit import redact_errors, refused_within_another
 from ..utils._public_module import public_module
 from ..utils._tables import numbers_of
@@ -31,21 +29,21 @@ CentralTree = TypeVar("CentralTree", bound=PrivateTree)
 
 @public_module("skprivate.tree")
 class LeafCountAccumulator(PlanAccumulator):
-    """Accumulates the counts that a private tree is made of, batch by batch.
+    """Accumulates the counts or sums of a private tree, batch by batch.
 
-    Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
-    parameters, they are merged, and `release` makes the one private fit. It is that of one ``fit`` with
-    ``split_share=0`` to the same rows, bit for bit with a seed, whatever the batches and their order: rows
-    that are read once cannot choose the splits first. For rows that one program can
-    reach, `skprivate.rounds.fit_rounds` does the same in one call; it also protects persons of several rows.
+    Rows may come from files larger than memory, or from many workers. Each worker fills an accumulator with
+    the same parameters. The accumulators are merged, and `release` makes the one private fit. With a seed it
+    equals one ``fit`` with ``split_share=0`` to the same rows, bit for bit, for any batches in any order.
+    Rows that are read only once cannot choose the splits first. If one program can reach all rows,
+    `skprivate.rounds.fit_rounds` does the same in one call. It also protects persons with several rows.
 
     Parameters
     ----------
     tree : DPTreeClassifier or DPTreeRegressor
-        Unfitted, with declared bounds and classes, or bounds of X and y, or `public` rows; only its
+        Unfitted, with declared bounds and classes, or bounds of X and y, or with `public` rows. Only its
         parameters are used.
     n_rows : int
-        Number of private rows in all batches together, which is public: the depth follows from it.
+        Number of private rows in all batches together. It is public: the depth depends on it.
     public : tuple (X, y), default=None
         Public rows, which shape the tree.
     feature_names : list of str, default=None
@@ -53,29 +51,30 @@ class LeafCountAccumulator(PlanAccumulator):
     target : str, default=None
         Name of the column of targets, for batches that hold it.
     max_sample_weight : float, default=None
-        Public bound on the weights that `update` takes; None: it takes none. A row of weight w counts as w
-        rows, and the noise is that of the largest weight.
+        Public bound on the weights of rows in `update`. None: rows have no weights. A row of weight w counts
+        as w rows, and the noise is that of the largest weight.
 
     Attributes
     ----------
     batch_ids : tuple of str
-        Ids of the batches that are in, sorted.
+        Ids of the batches that were added, sorted.
     released : bool
-        Whether the counts were released, and wiped.
+        Whether the counts were released and then wiped.
 
     See Also
     --------
-    skprivate.rounds.fit_rounds : The same for sources that can be read again.
+    skprivate.rounds.fit_rounds : The same for sources that can be read several times.
     skprivate.linear_model.MomentAccumulator : The same for regressions.
 
     Notes
     -----
-    **Privacy.** As that of the tree. With ``max_sample_weight`` a weight is a whole number of 1024th parts of
-    it, from 0 to 1024, and multiplies what its row adds: replacing a row moves the sums by at most twice what
-    a row of the largest weight adds, in L1, to which the noise is scaled. The sum of all weights is as
-    private as the rest. ``fit`` takes no weights: their bound has to be declared. What sampling adds to
-    errors and intervals is taken as if all weights were the largest. The object and its bytes hold exact
-    counts and sums of private rows, until `release` wipes them: they stay within the trust boundary.
+    **Privacy.** The guarantee is that of the tree. With ``max_sample_weight``, a weight is rounded to a
+    multiple of a 1024th of it, from 0 to 1024 parts, and multiplies the contribution of its row. Replacing a
+    row changes the sums by at most twice the contribution of a row of the largest weight, in L1. The noise is
+    scaled to that. The sum of all weights is as private as the rest. ``fit`` takes no weights, because their
+    bound has to be declared. The part of sampling in errors and intervals is computed as if all weights were
+    the largest. The object and its bytes hold exact counts and sums of private rows until `release` wipes
+    them. Keep them within the trust boundary.
 
     Examples
     --------
@@ -107,7 +106,8 @@ class LeafCountAccumulator(PlanAccumulator):
         target: str | None = None,
         max_sample_weight: float | None = None,
     ) -> None:
-        self._max_weight = _check_weight(max_sample_weight)
+        cap = max_sample_weight
+        self._max_weight = None if cap is None else float(check_positive(cap, "max_sample_weight"))
         names = None if feature_names is None else tuple(feature_names)
         self._columns, self._public = TableColumns(names, target), public
         count = check_int(n_rows, "n_rows", least=1)
@@ -122,16 +122,16 @@ class LeafCountAccumulator(PlanAccumulator):
 
     @redact_errors
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
-        """Add the rows of a batch; all of them, or on an error none.
+        """Add the rows of a batch. After an error, none of them are added.
 
         Parameters
         ----------
         X, y, batch_id
-            As of `skprivate.linear_model.MomentAccumulator.update`: a table, its target, and a public name of
+            As in `skprivate.linear_model.MomentAccumulator.update`: a table, its target, and a public name of
             the batch.
         sample_weight : array-like of shape (n,), default=None
-            Clipped to [0, max_sample_weight] in silence, and rounded down to a 1024th of it. None: 1 for
-            every row.
+            Clipped to [0, max_sample_weight] without a warning, and rounded down to a multiple of a 1024th of
+            it. None: 1 for every row.
 
         Returns
         -------
@@ -140,8 +140,9 @@ class LeafCountAccumulator(PlanAccumulator):
         Raises
         ------
         ImportError, RuntimeError, TypeError, ValueError
-            As of `MomentAccumulator.update`; weights without ``max_sample_weight``, of another number than
-            the rows, or, outside strict mode, NaN. No value is in the message.
+            As in `MomentAccumulator.update`. Also for weights without ``max_sample_weight``, for a number of
+            weights that differs from that of the rows, and outside strict mode for NaN. The message contains
+            no value.
         """
         if sample_weight is not None and self._max_weight is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
@@ -171,7 +172,7 @@ class LeafCountAccumulator(PlanAccumulator):
         return self
 
     def _steps(self, weights: FloatArray) -> FloatArray:
-        """Return weights in whole steps of their bound; what is missing is 0."""
+        """Return weights in whole steps of their bound; a missing weight is 0."""
         assert self._max_weight is not None
         parts = np.clip(np.nan_to_num(weights, nan=0.0) / self._max_weight, 0.0, 1.0)
         return np.floor(parts * WEIGHT_STEPS)
@@ -221,35 +222,33 @@ class LeafCountAccumulator(PlanAccumulator):
     @redact_errors
     @refused_within_another
     def release(self, tree: CentralTree, public: Any = None) -> CentralTree:
-        """Fit a tree to the rows so far, once; then the counts are wiped.
+        """Fit a tree to the accumulated rows, once; then wipe the counts.
 
         Parameters
         ----------
         tree : DPTreeClassifier or DPTreeRegressor
-            Unfitted; its columns, bounds, classes and cells are those that the accumulator was made with.
+            Unfitted, with the columns, bounds, classes and cells of the accumulator.
         public : tuple (X, y), default=None
-            The public rows, for an accumulator that was restored from bytes, which do not hold them.
+            The public rows, if the accumulator was restored from bytes, which do not hold them.
 
         Returns
         -------
         fitted : DPTreeClassifier or DPTreeRegressor
-            A fitted clone. Its ledger is charged before noise is drawn.
+            A fitted clone. The ledger is charged before noise is drawn.
 
         Raises
         ------
         RuntimeError
-            The counts were released.
+            The counts were already released.
         BudgetExceededError, LedgerError
-            The ledger refused; the counts are still there.
+            The ledger refuses the charge. The counts are kept.
         TypeError, ValueError
-            The tree is not the one of the accumulator, or the rows are not as many as was declared; the
-            counts are still there.
+            The tree is not that of the accumulator, or the number of rows is not the declared one. The counts
+            are kept.
         """
         self._require_unreleased()
         if self._n_rows != self._max_rows:
-            raise ValueError(
-                "the rows are not as many as was declared: n_rows is public, and the tree states it."
-            )
+            raise ValueError("the number of rows is not n_rows, which is public: declare the right number.")
         self._public = self._public if public is None else public
         fitted: CentralTree = clone(tree)
         fitted.announce_leaks([])
@@ -260,14 +259,3 @@ class LeafCountAccumulator(PlanAccumulator):
         self._drive(open_rounds(entropy.source), entropy, fitted.charge)
         self._wipe(fitted)
         return fitted
-
-
-def _check_weight(cap: Any) -> float | None:
-    """Return the declared bound on weights."""
-    if cap is None:
-        return None
-    if isinstance(cap, bool) or not isinstance(cap, Real):
-        raise TypeError("max_sample_weight must be a number.")
-    if not (math.isfinite(float(cap)) and float(cap) > 0):
-        raise ValueError("max_sample_weight must be finite and above 0.")
-    return float(cap)

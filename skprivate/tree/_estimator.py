@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A private tree: public design, charge, one private release, post-processing, predictions."""
+"""A private tree: public design, charge, release, post-processing, predictions."""
 
 import copy
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -54,20 +55,19 @@ from ..utils._private_fit import public_errors, warn_user
 from ..utils._tables import within_bounds
 from ._leaf_probabilities import variance_per_row
 from ._nodes import NodeEstimates, gini_importances, leaf_paths, warn_of_low_utility
-from ._pruning_and_intervals import LeafEstimates, PruningMethod, estimate_leaves, pruning_method
+from ._pruning_and_intervals import LeafEstimates, PruningMethod, estimate_leaves
 from ._public_model import PublicModel
 from ._release import (
     DEEPEST,
     DEEPEST_COMPLETE,
     LEAST_INFORMATION,
-    DepthInputs,
     LeafSums,
     ReleaseMechanism,
     TreeDesign,
     choose_depth,
     collect_reports,
     deepest_to_grow,
-    design_paid_splits,
+    design_private_splits,
     divide_budget,
     plan_first_phase,
     slope_of_public_rows,
@@ -93,7 +93,7 @@ TREE_ROLES = assign_roles(
     computing="ledger",
 )
 
-#: Those of the locally private trees beside.
+#: Further parameters of the locally private trees.
 LOCAL_CONSTRAINTS: dict[str, list[Any]] = {
     "mechanism": [StrOptions({"auto", *MECHANISMS})],
     "protect": [StrOptions({"record", "label"})],
@@ -102,10 +102,10 @@ LOCAL_ROLES = {"mechanism": "release", "protect": "release"}
 
 
 class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
-    """Base of the private trees: a subclass for a kind of target, and of that one for a kind of release.
+    """Base of the private trees; its subclasses are for a kind of target, and theirs for a kind of release.
 
-    A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
-    public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
+    A fit validates the rows and separates public from private ones (`_part_rows`). It makes everything that
+    is public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
     """
 
     epsilon: Any
@@ -125,7 +125,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
 
     _parameter_constraints: dict[str, list[Any]]
     declared_roles: Mapping[str, str] = TREE_ROLES
-    # Asked for by default: the mask and the groups are what the guarantee is about.
+    # Requested by default: the guarantee depends on the mask and the groups.
     __metadata_request__fit = {"is_public": True, "groups": True}
 
     #: Where the noise is added, as in `PrivacySpent`.
@@ -133,94 +133,85 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
     _has_rounds = _reads_numbers = True
     #: The name of private rows in a statement.
     _rows_are_called = "private rows"
-    #: Private rows times epsilon, for each public row, beyond which a curator's rows choose better splits.
+    #: Private rows times epsilon, for each public row, above which a curator's private rows choose better
+    # splits.
     _rows_for_a_public_row: int
-    #: Bound on the weight of a row, where an accumulator declares one; None: all rows count alike.
+    #: Bound on the weight of a row, if an accumulator declares one; None: all rows have the weight 1.
     _max_sample_weight: float | None = None
-    #: The parameter that declares what is public of the target, and what is said where rows define it.
+    #: The parameter that declares the bounds or classes of the target, and the leak if rows define them.
     _target_parameter: str
     _target_leak: str
     #: What a statement calls the values of the target.
     _targets: str
+    #: Predictions of the leaves as shares of the labels, of shape (n_leaves, n_labels).
+    _leaf_shares: FloatArray
+    #: Standard deviations of these shares due to noise and sampling, of shape (n_leaves,).
+    _share_errors: FloatArray
 
     @abstractmethod
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
+        """Validate X and y; in strict mode no value in a row makes it fail."""
 
     @abstractmethod
     def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
-        """Resolve what is public of the target; return ``classes`` and the target as fields of `TreeRows`."""
+        """Resolve bounds or classes; return them as ``classes`` with the target, as fields of `TreeRows`."""
 
     @abstractmethod
     def _check_target(self, shape: PublicShape) -> int:
-        """Raise what is wrong about the declared target; return the number of labels, as far as known."""
+        """Check the declared target, and return the number of labels, or 2 if it is unknown."""
 
     @abstractmethod
     def _schema_of_target(self, rows: TreeRows) -> dict[str, Any]:
-        """Return how the target of a source is read."""
+        """Return the fields of a schema by which a source reads the target."""
 
     @abstractmethod
     def _name_target(self, design: TreeDesign) -> None:
-        """Set the attributes of the target that a design knows."""
-
-    @abstractmethod
-    def _known_target(self) -> NDArray[Any]:
-        """Return the ``classes`` of the design."""
+        """Set the attributes of the target that follow from a design."""
 
     @abstractmethod
     def _set_estimates(self, estimates: LeafEstimates) -> None:
-        """Set the attributes that say what the leaves predict."""
-
-    @property
-    @abstractmethod
-    def _leaf_shares(self) -> FloatArray:
-        """What the leaves predict, as shares of the labels, of shape (n_leaves, n_labels)."""
-
-    @property
-    @abstractmethod
-    def _share_errors(self) -> FloatArray:
-        """Standard deviations of these shares by noise and sampling, of shape (n_leaves,)."""
+        """Set the attributes that hold the predictions of the leaves."""
 
     @abstractmethod
     def _describe_estimate(self, leaf: int, decimals: int) -> str:
-        """Return what a leaf predicts, plus or minus a standard deviation."""
+        """Return the prediction of a leaf, plus or minus a standard deviation, as text."""
 
     def _cells(self) -> NumberCells | None:
-        """Return what the cells of a release say of numbers; None of labels."""
+        """Return the cells by which a release describes numbers; None for labels."""
         return None
 
     @property
     def _pruning(self) -> PruningMethod:
-        return pruning_method(self.prune)
+        return PruningMethod(self.prune)
 
     @property
     def _sums(self) -> LeafSums:
-        """What a curator sums in the leaves."""
+        """The sums in the leaves of a curator's tree."""
         return LeafSums(self._cells(), self.public_model is None, self._max_sample_weight)
 
     def _make_randomizer(
         self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
     ) -> ReleaseMechanism:
-        """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
+        """Return the mechanism for n_cells leaves that protects so many rows of one unit."""
         return self._sums.noise(self.epsilon, n_cells, n_labels, rows_per_unit)
 
     @private_fit
     def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
-        """Build the tree on the public rows and fill it with one release about the private rows.
+        """Build the tree, and estimate its leaves from one release about the private rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers; in strict mode what is no finite number is put within the bounds.
+            Finite numbers. In strict mode, other values are replaced by values within the bounds.
         y : array-like of shape (n_samples,)
-            Labels, or numbers. A list of labels may mix types; an array or a column that was made from mixed
-            labels has already given them one type.
+            Labels, or numbers. A list of labels may mix types. An array or a column has already converted
+            mixed labels to one type.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks public rows. None: every row is private.
         groups : array-like of shape (n_samples,), default=None
-            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
-            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
+            Person of every row. At most ``max_rows_per_group`` private rows of a person count, drawn at
+            random. None: the unit of privacy is the row. In a search or a pipeline, groups are passed on only
+            if scikit-learn's metadata routing is enabled. ``privacy_spent_.unit`` is the unit that was used.
 
         Returns
         -------
@@ -229,12 +220,13 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, targets, mask, groups or parameters; nothing is charged then, and the ledger counts
-            a failure. In strict mode the reason is public: it lies in no single row.
+            Invalid rows, targets, mask, groups or parameters. Nothing is charged, and the ledger counts a
+            failure. In strict mode the reason is public: it does not depend on a single row.
         PrivacyLeakError
-            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+            In strict mode, if bounds or classes would be read from private rows, or the noise would be
+            seeded.
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged, and a previous fit is as it was.
+            The ledger refuses the charge. Nothing is spent, and a previous fit does not change.
         """
         self._check_parameters()
         X, y = self._read_rows(X, y)
@@ -263,7 +255,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
     def _open_source(
         self: Any, columns: TableColumns, facts: SourceFacts, public: Any
     ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
-        """Do what `fit` does, for a curator's rows that are elsewhere."""
+        """Prepare the fit of a curator's tree to rows that are elsewhere."""
         self._check_parameters()
         if self._find_leaks(public is not None):
             raise ValueError("a source is not read for bounds or classes: declare them, or pass public rows.")
@@ -298,12 +290,12 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
 
     def _inputs_to_declare(self) -> tuple[str, ...]:
         """Parameters that would be read from protected values if they were not declared."""
-        # Where only labels are protected, bounds may be read from the features of any row.
+        # If only labels are protected, bounds may be read from the features of any row.
         of_target = (self._target_parameter,)
         return of_target if self._relation == "label" else (self._bounds_parameter, *of_target)
 
     def _find_leaks(self, any_public: bool) -> list[str]:
-        """What would have to be read from private rows; found before any of them is read."""
+        """Return which facts a fit would read from private rows; this is known before any of them is read."""
         if any_public:
             return []
         texts = {
@@ -330,7 +322,8 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         if self.public_model is not None and not shape.n_public:
             raise ValueError("public_model is fitted to public rows, and there are none.")
         depth = self._check_depth(shape.n_public)
-        # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
+        # Without public rows a tree of a given depth is complete; otherwise the number of leaves is not known
+        # yet.
         complete = not shape.n_public and self.max_depth != "auto"
         rows_per_unit = self.max_rows_per_group if shape.grouped else 1
         divide_budget(self, shape.n_rows or 1, shape.n_public, rows_per_unit, shape.n_features, n_labels)
@@ -341,14 +334,14 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         units = number_units(groups, ~public, strict=self.is_strict())
         declared = self._declared_bounds if self.domain is None else self.domain.bounds
         bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
-        # Only strict mode lets what is not finite come so far.
+        # Only in strict mode can values be infinite or missing here.
         X = within_bounds(X, *bounds) if self.is_strict() else X
         rows_per_unit = 1 if units is None else self.max_rows_per_group
         target = self._resolve_target(y, public)
         return TreeRows(X=X, public=public, units=units, bounds=bounds, rows_per_unit=rows_per_unit, **target)
 
     def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
-        """Make everything public: a partition at its final depth, or the root that private rows split."""
+        """Return the public design: a partition at its final depth, or the root that private rows split."""
         n_public, n_labels = rows.n_public, len(rows.classes)
         if self._deployment != "curator" and not n_public:
             shaped = plan_first_phase(self, rows, n_used)
@@ -358,13 +351,13 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         budget = divide_budget(self, n_used, n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
         model = self._fit_public_model(rows.votes, rows.classes)
         if budget is not None:
-            return design_paid_splits(self, rows, budget, model)
+            return design_private_splits(self, rows, budget, model)
         rule = self.rule if n_public else "random"
         rule = rule if model is None or rule == "random" else "cart"
         depth = self._check_depth(n_public)
-        # Public numbers may make a tree of them deeper.
-        if self.max_depth == "auto" and not self._pruning.has_own_depth and not (n_public and self._cells()):
-            # Depths that cannot be chosen are not grown.
+        # Public rows may make a tree of numbers deeper.
+        if self.max_depth == "auto" and not self._pruning.as_printed and not (n_public and self._cells()):
+            # Do not grow levels that cannot be chosen.
             variance = self._variance_by_leaves(rows, n_used, n_labels) if n_public else None
             depth = min(depth, deepest_to_grow(n_used, variance))
         (lower, upper), votes = rows.bounds, rows.votes
@@ -383,7 +376,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         )
         partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows(), copies=1)
         if self.max_depth == "auto":
-            depth = self._automatic_depth(partition, rule, rows, n_used, model is not None)
+            depth = self._automatic_depth(partition, rows, n_used, n_labels, model is not None)
             partition = partition.truncate(depth)
         randomizer = self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit, n_used, n_public)
         slope = slope_of_public_rows(grow, votes, partition.max_depth)
@@ -393,7 +386,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
     def _begin(
         self, rows: TreeRows, partition: Partition, randomizer: ReleaseMechanism, rule: str, **facts: Any
     ) -> TreeDesign:
-        """Return a design in whose leaves no public rows are yet."""
+        """Return a design without public rows in its leaves."""
         return TreeDesign(
             partition=partition,
             randomizer=randomizer,
@@ -407,7 +400,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         )
 
     def _fit_public_model(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        """Fit the public model to public rows, before anything is charged; None where it has learnt noise."""
+        """Fit the public model to public rows, before anything is charged; None if it has learnt noise."""
         if self.public_model is None:
             return None
         groups = None if self.domain is None else self.domain.groups
@@ -416,8 +409,8 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             fitted = PublicModel.fit(model, votes, classes, self.partition_seed, groups)
         if fitted is None:
             warn_user(
-                "public_model predicts public rows that it has not seen no better than their base rate does; "
-                f"the tree is made without it. Are the public {self._targets} those of the public rows?",
+                "public_model predicts held-out public rows no better than their base rate; the tree is made "
+                f"without it. Check that the public {self._targets} belong to the public rows.",
                 UtilityWarning,
             )
         return fitted
@@ -427,18 +420,10 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
             return DEEPEST
         if not n_public and self.max_depth > DEEPEST_COMPLETE:
             raise ValueError(
-                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is complete "
-                "then, with 2^max_depth leaves."
+                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is then "
+                "complete, with 2^max_depth leaves."
             )
         return int(self.max_depth)
-
-    def _depth_inputs(
-        self, partition: Partition, rule: str, rows: TreeRows | None, n_used: int, n_labels: int
-    ) -> DepthInputs:
-        """Return what an automatic depth is chosen from; no rows: reports have shaped the partition."""
-        n_public = 0 if rows is None else rows.n_public
-        variance = self._variance_by_leaves(rows, n_used, n_labels)
-        return DepthInputs(partition, rule, n_used, n_public, check_epsilon(self.epsilon), variance)
 
     def _variance_by_leaves(
         self, rows: TreeRows | None, n_used: int, n_labels: int
@@ -446,7 +431,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         """Return the variance of a row's report about a leaf, as a function of the number of leaves."""
         n_public, rows_per_unit = (0, 1) if rows is None else (rows.n_public, rows.rows_per_unit)
         cells = self._cells()
-        # Numbers vary less than labels: by so much less noise hides them.
+        # Numbers vary less than labels, so noise hides them more.
         signal = usual_variance(cells, None if rows is None else rows.votes)
 
         def variance(n_leaves: int) -> float:
@@ -456,18 +441,27 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         return variance
 
     def _automatic_depth(
-        self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
+        self,
+        partition: Partition,
+        rows: TreeRows | None,
+        n_used: int,
+        n_labels: int,
+        with_model: bool = False,
     ) -> int:
-        inputs = self._depth_inputs(partition, rule, rows, n_used, len(rows.classes))
-        depth = self._pruning.choose_depth(inputs)
+        """Return the depth for n_used private rows; without `rows`, reports have shaped the partition."""
+        variance = self._variance_by_leaves(rows, n_used, n_labels)
+        n_public, epsilon = 0 if rows is None else rows.n_public, check_epsilon(self.epsilon)
+        depth = self._pruning.choose_depth(partition, n_used, n_public, epsilon, variance)
+        if rows is None:
+            return depth
         if self._cells() is not None:
-            # Where noise hides more, public rows fill the leaves. With 500 of them, epsilon .5 to 2 and
-            # 4,000 clients it won .1 to .6 in R2 on Friedman's, a linear and a step function, and lost up to
-            # .2 on a weak one; with 50 it changed little.
-            depth = max(depth, choose_depth(rows.n_public, partition.leaf_counts_by_depth(), lambda n: 1 / n))
-        if not rows.n_public and n_used < LEAST_INFORMATION * inputs.variance(2):
+            # If noise allows fewer levels, public rows decide the depth. With 500 of them, epsilon 0.5 to 2
+            # and 4,000 clients, this gained 0.1 to 0.6 in R2 on Friedman's, a linear and a step function, and
+            # lost up to 0.2 on a weak one. With 50 public rows it changed little.
+            depth = max(depth, choose_depth(n_public, partition.leaf_counts_by_depth(), lambda n: 1 / n))
+        if not n_public and n_used < LEAST_INFORMATION * variance(2):
             return 0
-        # Offsets from a model need fewer leaves than a tree that stands by itself.
+        # Offsets from a model need fewer leaves than a tree without one.
         return max(depth - 1, 1) if with_model else depth
 
     def _describe_spending(
@@ -483,7 +477,8 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
         public = [f"public rows with their {self._targets}"] if design.n_public else []
-        # Without public rows a model is that of the first phase: released, and covered by the budget.
+        # Without public rows the model is that of the first phase, which is released and covered by the
+        # budget.
         if design.first_phase is None and (design.public_model or design.leaf_model) is not None:
             public.append("a model fitted to the public rows")
         return PrivacySpent(
@@ -515,7 +510,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         return self._estimated_anew(dict(parameters))
 
     def _adopt(self, design: TreeDesign, counts: IntArray, n_used: int, spent: PrivacySpent) -> None:
-        """Take over a release, whoever collected it, and post-process it."""
+        """Store a release, whoever collected it, and post-process it."""
         self.n_features_in_ = design.partition.n_features
         if design.feature_names is not None:
             self.feature_names_in_ = np.array(design.feature_names, dtype=object)
@@ -525,9 +520,8 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         self.rule_, self.mechanism_ = design.rule, design.randomizer.name
         self.partition_, self.randomizer_ = design.partition, design.randomizer
         self.public_counts_, self.public_slope_ = design.public_counts, design.public_slope
-        self._leaf_model, self._number_cells = design.leaf_model, design.cells
-        self._public_variances = design.public_row_variance, design.public_total_variance
-        self._split_noise = design.split_scales, design.n_candidates
+        # Without the public rows that a model was fitted to.
+        self._released = replace(design, public_model=None, first_phase=None)
         first = design.first_phase
         self.split_counts_ = None if first is None else first.counts
         self.split_randomizer_ = None if first is None else first.randomizer
@@ -538,27 +532,9 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         self._post_process()
         warn_of_low_utility(self)
 
-    def _design_of_release(self) -> TreeDesign:
-        """Return the public side of what was released."""
-        return TreeDesign(
-            self.partition_,
-            self.randomizer_,
-            self._known_target(),
-            self.bounds_,
-            self.rule_,
-            self.public_counts_,
-            public_slope=self.public_slope_,
-            leaf_model=self._leaf_model,
-            cells=self._number_cells,
-            public_row_variance=self._public_variances[0],
-            public_total_variance=self._public_variances[1],
-            split_scales=self._split_noise[0],
-            n_candidates=self._split_noise[1],
-        )
-
     def _post_process(self) -> None:
         estimates = estimate_leaves(
-            self._design_of_release(), self.report_counts_, self.n_reports_, self.public_weight, self.prune
+            self._released, self.report_counts_, self.n_reports_, self.public_weight, self.prune
         )
         self.public_weight_, self.leaf_depth_ = estimates.weight, estimates.depth
         self.leaf_sizes_, self._offsets = estimates.sizes, estimates.offsets
@@ -570,7 +546,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         changed = copy.copy(self)
         changed.__dict__.update(given)
         validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
-        changed._pruning.check_classes(len(self._known_target()))
+        changed._pruning.check_classes(len(self._released.classes))
         changed._post_process()
         return changed
 
@@ -620,7 +596,7 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
         Returns
         -------
         indicator : scipy.sparse.csr_matrix of shape (n_samples, n_nodes)
-            1 where a row passes a node, root and leaf included; nodes are numbered as in ``partition_``.
+            1 if a row passes a node, root and leaf included; nodes are numbered as in ``partition_``.
         """
         leaves = self.apply(X)
         return leaf_paths(self.partition_)[leaves]
@@ -629,16 +605,17 @@ class PrivateTree(PrivateEstimatorMixin, BaseEstimator):
     def feature_importances_(self) -> FloatArray:
         """Share of every feature in the decrease of the Gini impurity by the splits, (n_features,).
 
-        Impurities are those of ``leaf_proba_``, weighted by ``leaf_sizes_``: of what was released, so they
-        cost nothing, and share its noise. They add up to 1; all are 0 for a tree of one leaf, and where no
-        split gains anything. What a public model predicts within a leaf is not in them. With ``domain`` they
-        are about its columns: all splits on levels of a column, or on its missing cells, count for it.
+        Impurities are those of ``leaf_proba_``, weighted by ``leaf_sizes_``. They are functions of the
+        release, so they cost nothing and have its noise. The shares add up to 1. All are 0 for a tree of one
+        leaf, and if no split gains anything. They do not include what a public model predicts within a leaf.
+        With ``domain`` there is one share for each declared column: all splits on its levels, or on its
+        missing cells, count for it.
         """
         check_is_fitted(self)
         nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self._leaf_shares)
         domain, source = getattr(self, "domain_", None), None
         if domain is not None and self.partition_.derived is None:
-            # Where no split was paid for, the root still has the box of the encoded columns.
+            # If no level of splits was released, the root still has the box of the encoded columns.
             source = np.repeat(
                 np.arange(len(domain.groups)), [group.end - group.start for group in domain.groups]
             )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text of a fitted tree: its splits as rules in words, and what was estimated in its leaves."""
+"""Text of a fitted tree: its splits as rules in words, and the estimates of its leaves."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from ..utils import check_int
 from ._estimator import PrivateTree
 from ._nodes import round_to_noise
 
-# Levels that are listed; of a longer list the others are counted.
+# Number of levels that are listed; in a longer list the others are only counted.
 _LISTED = 6
 
 #: The rules of the rows that go left and of those that go right, given the threshold and its decimals.
@@ -34,18 +34,18 @@ def export_text(
 ) -> str:
     """Return the rules of a fitted private tree as text.
 
-    The manner is that of `sklearn.tree.export_text`. Rows whose value lies below the threshold go left, which
-    comes first, and the others right.
+    The format is that of `sklearn.tree.export_text`. Rows with a value below the threshold go left, the
+    others right. The left branch comes first.
 
     Parameters
     ----------
     tree : DPTreeClassifier or LocallyPrivateTreeClassifier
-        A fitted tree, also one that a `skprivate.collection.TreeCurator` released.
+        A fitted tree. It may come from `skprivate.collection.TreeCurator`.
     feature_names : sequence of str, one for every column, default=None
-        Names of the columns. None: those of the fit, else "feature_0" and so on. A tree with a domain has the
-        names of its domain.
+        Names of the columns. None: those of the fit, or else "feature_0" and so on. A tree with a domain uses
+        the names of its domain.
     max_depth : int, default=10
-        Depth of the rules that are shown, 0 or more; what lies deeper is only mentioned.
+        Depth of the rules that are shown, 0 or more. Deeper branches are only mentioned.
     spacing : int, default=3
         Width of a step of the indentation, 1 or more.
     decimals : int, default=2
@@ -54,19 +54,20 @@ def export_text(
     Returns
     -------
     text : str
-        ASCII; other characters of names and classes are escaped. The same for the same tree. A leaf shows its
-        most probable class and the probability of that class, or of numbers the mean in the unit of y, plus
-        or minus one standard deviation of its noise and sampling, and the estimated number of private rows,
-        rounded to the last digit above its noise.
+        ASCII; other characters of names and classes are escaped. The text is the same for the same tree. A
+        leaf shows its most probable class and the probability of that class, or for numbers the mean in the
+        unit of y. Then follow plus or minus one standard deviation due to noise and sampling, and the
+        estimated number of private rows, rounded to the last digit above its noise.
 
     Raises
     ------
     TypeError
-        Another kind of estimator.
+        `tree` is another kind of estimator.
     NotFittedError
         The tree is not fitted.
     ValueError
-        Names of another number of columns, names beside a domain, or a number out of range.
+        The number of names is not that of the columns, names were passed for a tree with a domain, or a
+        number is out of range.
 
     See Also
     --------
@@ -74,12 +75,12 @@ def export_text(
 
     Notes
     -----
-    **Privacy.** A function of what was released and of what is public: it costs nothing.
+    **Privacy.** A function of released and public values: it costs nothing.
 
-    Columns of a declared domain are put in words: "job in {clerk, smith}" for levels, of which only those are
-    listed that can get to the node, and at most six; "age < 40.00 or missing" where missing cells go the same
-    way; and "since < 2010-05-03" for a date. "married is not false" says that a missing value, which counts
-    as 0.5, goes there as well. Levels with an order are their positions from 0.
+    Columns of a declared domain are shown in words. For levels the text is "job in {clerk, smith}": at most
+    six levels, and only those that can reach the node. "age < 40.00 or missing" means that missing cells go
+    the same way. "since < 2010-05-03" is a date. "married is not false" means that a missing value, which
+    counts as 0.5, goes there too. Levels with an order are shown as positions from 0.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def _names_of(tree: PrivateTree, feature_names: Sequence[object] | None) -> Sequ
 def _lines(
     partition: Any, rules: "SplitRules", leaves: list[str], max_depth: int, decimals: int
 ) -> Iterator[tuple[int, str]]:
-    """Yield the depth and the text of every line; a stack, because a tree may be deep."""
+    """Yield the depth and the text of every line; with a stack, because a tree may be deep."""
     heights = _heights(partition)
     waiting: list[tuple[int, str | None]] = [(0, None)]
     while waiting:
@@ -172,7 +173,7 @@ class SplitRules:
     names : sequence of length n_features, default=None
         Names of the features; None: "feature_0" and so on.
     domain : TableDomain, default=None
-        The domain; its levels, booleans, missing cells and dates are put in words.
+        The domain; its levels, booleans, missing cells and dates are shown in words.
     """
 
     def __init__(
@@ -211,24 +212,24 @@ class SplitRules:
         if group.indicator is None:
             return below, above
         if group.values == (0.0, 1.0):
-            # With an indicator no value is between false and true.
+            # With an indicator there is no value between false and true.
             below, above = f"{name} is false", f"{name} is true"
         known = " or missing" if possible[0] else ""
         return below + known * left, above + known * (not left)
 
     def _goes_left(self, node: int) -> BoolArray:
-        """Return which levels a node sends left, a missing cell the last; of numbers a missing cell alone."""
+        """Return which levels a node sends left, a missing cell last; for numbers only a missing cell."""
         derived, threshold = self._partition.derived, float(self._partition.threshold[node])
         assert derived is not None
         column = derived.columns[self._partition.feature[node]]
         if isinstance(column, LevelsColumn):
             absent = [] if column.indicator is not None else [column.absent < threshold]
             return np.array([*self._partition.levels_left(node), *absent])
-        # Of an indicator the place of missing cells is 1, the end of its box.
+        # For an indicator, the place of missing cells is 1, the end of its box.
         return np.array([isinstance(column, FilledColumn) and column.place < threshold])
 
     def _find_possible(self) -> list[list[BoolArray]]:
-        """Return of every node and declared column which levels, and whether missing cells, get there."""
+        """Return the levels that reach every node in every declared column, with missing cells last."""
         assert self._domain is not None
         root = []
         for group in self._domain.groups:
@@ -245,7 +246,7 @@ class SplitRules:
 
 
 def _list_levels(name: str, levels: list[str], possible: BoolArray, left: BoolArray) -> tuple[str, str]:
-    """Return the two rules of a split by levels, of which only the possible ones are listed."""
+    """Return the two rules of a split by levels; only possible levels are listed."""
     sides = [
         [level for level, listed in zip(levels, side, strict=True) if listed]
         for side in (left, possible & ~left)
@@ -280,7 +281,7 @@ def _compare(name: str, threshold: float, decimals: int) -> tuple[str, str]:
 
 
 def _compare_boolean(name: str, threshold: float, decimals: int) -> tuple[str, str]:
-    # A missing value may be 0.5, on the side of either.
+    # A missing value may be 0.5, on either side.
     if threshold <= 0.5:
         return f"{name} is false", f"{name} is not false"
     return f"{name} is not true", f"{name} is true"

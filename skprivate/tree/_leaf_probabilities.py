@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Class probabilities of the leaves: released counts, weight of public rows, smoothing over the tree.
+"""Class probabilities of the leaves: released counts, weight of public rows, and smoothing over the tree.
 
 Everything here is a function of released or public quantities: smoothing costs no privacy.
 """
@@ -19,45 +19,45 @@ from ._release import ReleaseMechanism, TreeDesign
 from ._rows import NoisyHistogram, NumberCells
 from ._score_kernels import fill_spreads
 
-# Counts of the leaves of a tree: released estimates of private rows, their variance, and public rows.
+# Counts of the leaves: released estimates of private rows, their variance, and public rows.
 
-# Public rows, or sums of them over leaves.
+# Numbers of public rows, or for numbers sums of shares.
 Counts = IntArray | FloatArray
 
-# External counts may be exact, and the choice of a depth divides by the variance.
+# Smallest variance: external counts may be exact, and the choice of a depth divides by the variance.
 _LEAST_VARIANCE = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """What is known of every leaf, or of every node that stands for several leaves.
+    """Released and public information about every leaf, or about nodes of several leaves.
 
-    All of it was released or is public.
+    Nothing else about private rows is in it.
 
     Attributes
     ----------
     label_estimates : ndarray of shape (n_leaves, n_labels)
-        Unbiased estimates of the private rows by leaf and label, up to one constant a leaf: from signed sums
-        W, the columns -W/2 and W/2.
+        Unbiased estimates of the private rows by leaf and label, up to a constant for each leaf. From signed
+        sums W they are the columns -W/2 and W/2.
     n_rows : int
         Number of private rows in the tree.
     public_counts : ndarray of shape (n_leaves, n_labels)
         Public rows by leaf and label.
     variance : ndarray of shape (n_leaves,)
         Variance of one row's report about the difference of two labels in the leaf, averaged over the pairs
-        of labels: that of the estimates is ``n_rows`` times as large.
+        of labels. The variance of the estimates is ``n_rows`` times as large.
     cell_sizes : ndarray of shape (n_leaves,)
-        Estimates of the private rows in the leaf, all positive.
+        Estimated numbers of private rows in the leaf, all positive.
     cell_estimates : ndarray of shape (n_leaves,), or None
-        Unbiased estimates of the private rows in the leaf. None: they do not follow from the release, and
-        private rows are taken to fill the leaves as the public rows do.
+        Unbiased estimates of the numbers of private rows in the leaf. None: the release does not contain
+        them, and private rows are assumed to have the same distribution over the leaves as public rows.
     public_slope : float
         From `slope_of_public_rows`.
     row_variance, public_row_variance : float
-        Variance of what a private, or a public, row adds to a share in its leaf, as a part of that of a
-        label, p (1 - p): 1 of labels, less of numbers that are not rounded to the ends of their width.
+        Variance of the share of a private, or a public, row in its leaf, relative to that of a label, p (1 -
+        p). It is 1 for labels, and less for numbers that are not rounded to the ends of their width.
     total_variance : float
-        The same of all private rows together, but for random rounding of numbers.
+        The same for all private rows together, without random rounding of numbers.
     """
 
     label_estimates: FloatArray
@@ -81,14 +81,14 @@ class LeafCounts:
         cell_estimates: FloatArray | None = None,
         **facts: float,
     ) -> Self:
-        """Return the counts of leaves; their cell sizes follow from the other attributes."""
+        """Return the counts of leaves, with cell sizes computed from the other attributes."""
         variances = np.full(len(label_estimates), variance, dtype=np.float64)
         sizes = estimate_sizes(public_counts, n_rows, cell_estimates, variances)
         return cls(label_estimates, n_rows, public_counts, variances, sizes, cell_estimates, **facts)
 
     @classmethod
     def from_release(cls, design: TreeDesign, counts: IntArray, n_rows: int) -> Self:
-        """Return what the counts that a design's mechanism released about n_rows private rows say."""
+        """Return the counts that a design's mechanism released about n_rows private rows."""
         mechanism = design.randomizer
         if isinstance(mechanism, NoisyHistogram):
             n_rows = mechanism.count_rows(counts, n_rows)
@@ -126,12 +126,12 @@ class LeafCounts:
 
     @property
     def drift_unit(self) -> float:
-        """Variance of all rows, in which a drift is counted, in units of the sampling of a private row."""
+        """Unit of a drift, the variance of all rows, relative to the sampling variance of a private row."""
         return self.total_variance / self.row_variance
 
     @property
     def public_noise(self) -> float:
-        """Sampling variance of a public row, in units of that of a private one."""
+        """Sampling variance of a public row, relative to that of a private one."""
         return self.public_row_variance / self.row_variance
 
     @property
@@ -151,21 +151,21 @@ class LeafCounts:
 
     @cached_property
     def slope_and_drift(self) -> tuple[float, float]:
-        """From `estimate_slope` and `estimate_drift`; there is at least one public row."""
+        """From `estimate_slope` and `estimate_drift`, with at least one public row."""
         slope = estimate_slope(self)
         return slope, estimate_drift(self, slope=max(slope, _LEAST_SLOPE))
 
     def label_totals(self) -> FloatArray:
         """Return estimates of the private rows by leaf and label, with the constant of every leaf.
 
-        It follows from the released number of rows in the leaf, or else from the estimated one.
+        The constant follows from the released number of rows in the leaf, or from the estimated one.
         """
         cells = self.cell_sizes if self.cell_estimates is None else self.cell_estimates
         missing = cells - self.label_estimates.sum(axis=1)
         return self.label_estimates + missing[:, np.newaxis] / self.n_labels
 
     def aggregate(self, node: NDArray[np.int32]) -> "LeafCounts":
-        """Return the counts of nodes, each the sum over its leaves; ``node[i]`` is the node of leaf i."""
+        """Return the counts of nodes, the sums over their leaves; ``node[i]`` is the node of leaf i."""
         cells = self.cell_estimates
         return replace(
             self,
@@ -185,8 +185,9 @@ def estimate_shares(
 ) -> FloatArray:
     """Return the share of rows like the private ones in every leaf.
 
-    From public rows, one pseudo-row a leaf; where there are unbiased estimates of the cells, moved towards
-    these as far as their noise and sampling allow (James-Stein), so that P(X) need not be the public rows'.
+    The shares of the public rows, with one pseudo-row for each leaf. If there are unbiased estimates of the
+    cells, the shares are moved towards these as far as their noise and sampling allow (James-Stein). P(X) may
+    therefore differ from that of the public rows.
 
     Parameters
     ----------
@@ -205,9 +206,9 @@ def estimate_shares(
 def estimate_sizes(
     public_counts: Counts, n_rows: int, cell_estimates: FloatArray | None, variance: FloatArray
 ) -> FloatArray:
-    """Return how many of the private rows are in every leaf, all positive.
+    """Return estimated numbers of the private rows in every leaf, all positive.
 
-    As `estimate_shares`, but of the rows at hand, of which the release tells all but for its noise.
+    As `estimate_shares`, but for the private rows themselves: only noise is an error, and sampling is not.
     """
     return n_rows * _moved_shares(public_counts, n_rows, cell_estimates, variance, 0.0)
 
@@ -219,7 +220,7 @@ def _moved_shares(
     variance: FloatArray | None,
     sampling: float,
 ) -> FloatArray:
-    """Shares by public rows, moved towards those that were released; none is 0, and no sum is kept."""
+    """Shares of public rows, moved towards the released ones; none is 0, and they need not add up to 1."""
     per_leaf = public_counts.sum(axis=1)
     shares: FloatArray = (per_leaf + 1.0) / (per_leaf.sum() + len(per_leaf))
     if cell_estimates is None or variance is None or n_rows == 0:
@@ -228,16 +229,16 @@ def _moved_shares(
     # A label's estimate has half the variance of a difference; a cell is the sum of its labels.
     per_row = 0.5 * public_counts.shape[1] * float(variance.sum())
     noise = (per_row + sampling) / n_rows
-    # No further than as far as the shares are from nothing: estimates beyond it are noise.
+    # Not more than the squared shares themselves: larger estimates are noise.
     spread = min(max(float(np.sum(difference**2)) - noise, 0.0), float(np.sum(shares**2)))
     trust = spread / max(spread + noise, 1e-300)
     return np.maximum(shares + trust * difference, 1.0 / (n_rows + len(cell_estimates)))
 
 
 def variance_per_row(mechanism: ReleaseMechanism, n_rows: int, cells: NumberCells | None = None) -> float:
-    """Variance, a private row, of the difference of two labels' estimates in a leaf; above 0.
+    """Variance, for each private row, of the difference of two labels' estimates in a leaf; above 0.
 
-    Of numbers: of the sum of twice their shares of the width, less 1.
+    For numbers, of the sum of twice their shares of the width, less 1.
     """
     n_rows = max(n_rows, 1)
     contrast = 1.0 if cells is None else cells.contrast
@@ -245,41 +246,41 @@ def variance_per_row(mechanism: ReleaseMechanism, n_rows: int, cells: NumberCell
 
 
 def _sum_by_node(node: IntArray | NDArray[np.int32], values: Counts) -> FloatArray:
-    """Sums over the leaves of every node; one column per label where there are several."""
+    """Sums over the leaves of every node; one column for each label if there are several."""
     if values.ndim == 1:
         return np.bincount(node, values).astype(np.float64)
     return np.column_stack([np.bincount(node, column) for column in values.T])
 
 
-# How much numbers vary, in all and within leaves, from released sums of their squares.
+# Variance of numbers, in total and within leaves, from released sums of their squares.
 
-# Least of both, which keeps divisions finite: a standard deviation of a thousandth of the largest.
+# Smallest value of both, which keeps divisions finite: a standard deviation of a thousandth of the largest.
 _LEAST = 1e-6
 
 
 def with_variances(
     counts: LeafCounts, design: TreeDesign, released: IntArray, shares: FloatArray | None = None
 ) -> LeafCounts:
-    """Return the counts with what the release says of the variance of the numbers.
+    """Return the counts with the variances of numbers that follow from the release.
 
-    The variance of all numbers is that of a label, p (1 - p), times a part R, and the mean variance within
-    leaves is that of labels with the leaves' means, times a part r. R follows from the sums of the numbers
-    and of their squares, over all leaves; r from R, less the variance of the leaves' means.
+    The variance of all numbers is that of a label, p (1 - p), times a factor R. The mean variance within
+    leaves is that of labels with the leaves' means, times a factor r. R follows from the sums of the numbers
+    and of their squares over all leaves. r follows from R and the variance of the leaves' means.
 
     Parameters
     ----------
     counts : LeafCounts
     design : TreeDesign
     released : ndarray
-        What the design's randomizer released.
+        The release of the design's randomizer.
     shares : ndarray of shape (n_leaves,), default=None
-        Means of the leaves, as shares of the width; None: not known yet, and r is R.
+        Means of the leaves, as shares of the width. None: they are not known yet, and r is R.
 
     Returns
     -------
     counts : LeafCounts
-        As they were where a release has two cells: numbers are rounded to the ends of their width then, and
-        public rows alone tell how much they vary.
+        Unchanged if a release has two cells: numbers are then rounded to the ends of their width, and only
+        public rows show their variance.
     """
     cells = design.cells
     if cells is None or cells.n_cells == 2 or counts.n_rows == 0:
@@ -293,9 +294,9 @@ def with_variances(
         between = float(weights @ (shares - mean) ** 2)
         left = whole * mean * (1 - mean) - between
         within = left / max(float(weights @ (shares * (1 - shares))), 1e-300)
-    # Leaves tell no more of a row than noise lets be seen.
+    # The variance within leaves is not estimated below a hundredth of R, because of noise. Set by hand.
     least = max(_LEAST, whole / 100)
-    # Times what weights add to it, which the counts of a release come with.
+    # The counts of a release already have the factor of weights.
     varied = counts.row_variance * float(np.clip(within, least, 1.0))
     return replace(counts, total_variance=whole, row_variance=varied)
 
@@ -303,10 +304,10 @@ def with_variances(
 def _total_part(
     cells: NumberCells, estimates: FloatArray, n_rows: int, noise: float, usual: float
 ) -> tuple[float, float]:
-    """Return the mean, and the variance as a part of the largest; `noise` is the variance of a cell's sum.
+    """Return the mean, and the variance relative to the largest; `noise` is the variance of a cell's sum.
 
-    The posterior mean under a normal prior around what is usual, or what public rows tell, with a standard
-    deviation as large as that.
+    The posterior mean under a normal prior around the usual value, or around that of public rows, with a
+    standard deviation of the same size.
     """
     sums = estimates.sum(axis=0)
     mean = float(np.clip(sums @ cells.values / n_rows, 1e-3, 1 - 1e-3))
@@ -319,29 +320,29 @@ def _total_part(
     return mean, float(np.clip(part[0], _LEAST, 1.0))
 
 
-# Weight of public rows against private ones, from how far their labels are from the released estimates.
+# Weight of public rows relative to private ones, from the distance of their labels to the released estimates.
 
-# These are evaluated in benchmarks/figures/trees/depth_and_weight.py.
-#: Least estimate of the drift, the mean square of what public labels differ by from private ones, in units of
-#: one row's own variance.
+# These are evaluated in benchmarks/figures/trees/depth_and_weight.py. Smallest estimate of the drift, the
+# mean squared difference of public labels from private ones, in units of the variance of one row.
 LEAST_DRIFT = 0.003
-# Below it public labels say nothing, and have no weight either.
+# Below this slope public labels contain no information, and get no weight.
 _LEAST_SLOPE = 1e-3
 # Largest estimate of the slope.
 _LARGEST_SLOPE = 10.0
-# Standard errors by which the release contradicts the public rows of a leaf: 3 in 1,000 by chance.
+# Number of standard errors from which the release contradicts the public rows of a leaf: 3 in 1,000 by
+# chance.
 _CONTRADICTION = 3.0
-# Mean of the exponential prior of the drift, which counts where noise hides it: of .05, .1 and .3 the best
-# where public labels are right, and no worse where they are permuted, which the slope shows first.
+# Mean of the exponential prior of the drift, which matters if noise hides the drift. Of 0.05, 0.1 and 0.3 it
+# was the best if public labels are right, and no worse if they are permuted, which the slope shows first.
 _PRIOR_DRIFT = 0.05
 
 
 def choose_weight(counts: LeafCounts) -> FloatArray:
-    """Return the weight of a public row against a private one, per leaf.
+    """Return the weight of a public row relative to a private one, for every leaf.
 
-    Slope and drift between public and private labels are estimated from the same release; the public sum of a
-    leaf then has a variance that grows with the drift, and the weight is the ratio of the precisions, times
-    the slope. Misleading public rows lose their weight.
+    Slope and drift between public and private labels are estimated from the same release. The variance of the
+    public sum of a leaf grows with the drift. The weight is the ratio of the precisions, times the slope.
+    Misleading public rows lose their weight.
 
     Parameters
     ----------
@@ -357,16 +358,17 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
     slope, drift = counts.slope_and_drift
     sampling = counts.row_variance * 2 / counts.n_labels
     precision = 1.0 + counts.variance / (sampling * counts.shares)
-    # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
+    # A leaf without public rows needs no weight; with a slope of 0 all weights are 0.
     spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
     spread = spread + _contradictions(counts, slope)
     return slope * precision / spread
 
 
 def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
-    """Return what a leaf's own counts add to the variance of its public rows, in units of a private row's.
+    """Return what contradictions add to the variance of a leaf's public rows, in units of a private row's.
 
-    Where the two differ by more than three standard errors, the square of the difference beyond them.
+    If a leaf's private and public labels differ by more than three standard errors, the squared excess is
+    added.
     """
     found = counts.contrasts
     distance = np.sum((found.private - slope * found.public) ** 2, axis=1)
@@ -376,7 +378,7 @@ def _contradictions(counts: LeafCounts, slope: float) -> FloatArray:
 
 
 def estimate_public_drift(counts: LeafCounts) -> float:
-    """Return how far public labels themselves are from what is left of the private ones, by the slope.
+    """Return the drift of public labels, in units of labels before the slope.
 
     Parameters
     ----------
@@ -394,11 +396,11 @@ def estimate_public_drift(counts: LeafCounts) -> float:
 
 
 def estimate_slope(counts: LeafCounts) -> float:
-    """Return how many times as clear as public labels private ones are, 0 to 10, by moments.
+    """Return the slope of private on public labels, 0 to 10, by moments.
 
-    The regression of private on public contrasts, without the public sampling error, drawn towards 1 as far
-    as the noise of the release demands (a prior of variance 1). Labels of the same rule that are noisier, or
-    cleaner, than the private ones are worth more than their distance suggests.
+    The regression of private on public contrasts, corrected for the public sampling error, and shrunk towards
+    1 according to the noise of the release (a prior of variance 1). Public labels that follow the same rule
+    with more or less noise than the private ones are more useful than their distance suggests.
 
     Parameters
     ----------
@@ -408,7 +410,7 @@ def estimate_slope(counts: LeafCounts) -> float:
     Returns
     -------
     slope : float
-        1 where nothing can be estimated.
+        That of the public rows if nothing can be estimated.
     """
     if counts.n_rows == 0:
         return counts.public_slope
@@ -417,7 +419,7 @@ def estimate_slope(counts: LeafCounts) -> float:
     if signal <= 0:
         return counts.public_slope
     product = float(np.sum(contrasts.private * contrasts.public))
-    # Variance of the product: noise of one side times the square of the other.
+    # Variance of the product: the noise of one factor times the square of the other.
     private_signal = max(float(np.sum(contrasts.private**2) - np.sum(contrasts.private_error)), 0.0)
     noise = float(np.mean(contrasts.private_error) * np.sum(contrasts.public**2))
     noise += float(np.mean(contrasts.public_error)) * private_signal
@@ -426,10 +428,10 @@ def estimate_slope(counts: LeafCounts) -> float:
 
 
 def estimate_drift(counts: LeafCounts, *, slope: float = 1.0) -> float:
-    """Return how far public labels, times a slope, are from private ones: a mean square, 0.003 to 1.
+    """Return the drift: the mean squared difference of public labels, times a slope, and private ones.
 
     The posterior mean, between 0 and 1, of `measure_drift`'s normal estimate under an exponential prior of
-    mean 0.05: where noise hides the drift, public labels are neither trusted nor thrown away.
+    mean 0.05. If noise hides the drift, public labels are neither trusted nor dropped.
 
     Parameters
     ----------
@@ -441,6 +443,7 @@ def estimate_drift(counts: LeafCounts, *, slope: float = 1.0) -> float:
     Returns
     -------
     drift : float
+        From 0.003 to 1.
     """
     if counts.n_rows == 0:
         return LEAST_DRIFT
@@ -450,9 +453,9 @@ def estimate_drift(counts: LeafCounts, *, slope: float = 1.0) -> float:
 
 
 def measure_drift(counts: LeafCounts, *, slope: float = 1.0) -> tuple[float, float]:
-    """Return the unbiased estimate of the drift, by moments, and its standard error where there is none.
+    """Return the unbiased estimate of the drift, by moments, and its standard error if there is no drift.
 
-    The squared differences of the sums, minus what noise and sampling explain, in units of the variance of a
+    The squared differences of the sums, minus the part of noise and sampling, in units of the variance of a
     single row's label.
 
     Parameters
@@ -475,9 +478,10 @@ def measure_drift(counts: LeafCounts, *, slope: float = 1.0) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class _LabelContrasts:
-    """Private and public label contrasts on one scale: public counts as if there were n_rows of them.
+    """Private and public label contrasts on one scale: public counts are scaled up to n_rows.
 
-    Squares are of differences from a leaf's mean, times 2 / (M - 1): an average over the pairs of M labels.
+    Squares are those of differences from a leaf's mean, times 2 / (M - 1): an average over the pairs of M
+    labels.
 
     Attributes
     ----------
@@ -485,7 +489,7 @@ class _LabelContrasts:
     private_error, public_error : ndarray of shape (n_leaves,)
         Expected squares of noise and sampling.
     unit : float
-        What a drift of 1 adds to the sum of squares.
+        Contribution of a drift of 1 to the sum of squares.
     """
 
     private: FloatArray
@@ -513,13 +517,13 @@ class _LabelContrasts:
 
 # Smoothing of noisy values over a tree: each node's value is its parent's plus a deviation.
 
-# Variances of deviations that are compared, in units of the largest that is possible.
+# Variances of deviations that are compared, in units of the largest possible one.
 _SPREADS = 0.5 ** np.arange(13)
 _LOG_SPREADS = np.log(_SPREADS)
 # Probabilities of the variance of a deviation (columns), given the usual one of its level (rows): within a
-# level some cells are at the border of two regions and most are not. It is log-normal, with a standard
-# deviation of a factor of 4; of factors of 1, 3, 4, 7 and 20, chosen on 520 drawn problems with the median of
-# `_log_prior_of_spreads`, for accuracy and log loss, and tested on other tables.
+# level some cells are at the border of two regions, and most are not. It is log-normal, with a standard
+# deviation of a factor of 4. The factor was chosen among 1, 3, 4, 7 and 20 on 520 drawn problems, together
+# with the median of `_log_prior_of_spreads`, for accuracy and log loss, and tested on other tables.
 _LOCAL = np.exp(-((_LOG_SPREADS - _LOG_SPREADS[:, np.newaxis]) ** 2) / (2 * math.log(4) ** 2))
 _LOCAL /= _LOCAL.sum(axis=1, keepdims=True)
 
@@ -531,27 +535,28 @@ def smooth_over_tree(
     largest: float,
     n_features: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the posterior mean and variance of the leaves' values, from noisy ones.
+    """Return the posterior mean and variance of the leaves' values, given noisy values.
 
-    The model: the root is 0, and a child differs from its parent by a normal deviation. Its variance is drawn
-    around a usual one of the level, and that around a guess from the number of features. An only child is its
-    parent. From the leaves to the root, the variances are their posterior means, given the differences of
-    siblings. The posterior of the values is exact given these variances: one pass up, one down.
+    The model: the root is 0, and a child differs from its parent by a normal deviation. The variance of the
+    deviation is drawn around a usual one of the level, which is drawn around a guess from the number of
+    features. An only child equals its parent. From the leaves to the root, the variances are set to their
+    posterior means, given the differences of siblings. The posterior of the values is exact given these
+    variances. It needs one pass up and one down.
 
     Parameters
     ----------
     ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves), or None
-        From `leaf_ancestors`: no node has more than two children, side by side. None: all leaves are children
-        of the root.
+        From `leaf_ancestors`: no node has more than two children, and siblings are adjacent. None: all leaves
+        are children of the root.
     values : ndarray of shape (n_leaves, n_columns)
-        Noisy values, whose sum over the columns is 0; every column is smoothed by itself, with the same
+        Noisy values, whose sum over the columns is 0. Every column is smoothed separately, with the same
         variances.
     variance : ndarray of shape (n_leaves,)
-        Noise variance of a leaf's values, positive, a mean over the columns.
+        Noise variance of a leaf's values, a positive mean over the columns.
     largest : float
-        Largest variance that the deviations can have: estimates beyond it are noise.
+        Largest possible variance of the deviations: larger estimates are noise.
     n_features : float
-        Number of features that the splits are divided among.
+        Number of features among which the splits are divided.
 
     Returns
     -------
@@ -580,7 +585,7 @@ def smooth_over_tree(
         noise = 1.0 / total
     mean, noise = np.zeros_like(mean), np.zeros_like(noise)
     for parent, own, own_noise, spread in reversed(messages):
-        # The child's own data have no weight where children do not differ.
+        # The child's own data have no weight if children do not differ.
         kept = spread / (own_noise + spread)
         mean = kept[:, np.newaxis] * own + (1.0 - kept)[:, np.newaxis] * mean[parent]
         noise = kept * own_noise + (1.0 - kept) ** 2 * noise[parent]
@@ -590,9 +595,9 @@ def smooth_over_tree(
 def _log_prior_of_spreads(n_features: float) -> FloatArray:
     """Return the logarithms of the prior of a level's usual variance, up to a constant.
 
-    A function of d features is told less of by a split of one of them, and by how much less nobody knows: the
-    prior is log-normal, with the median ``d^-2`` in units of the largest variance, and the variance ``log d``
-    of the logarithm. Below 2 features count as 2.
+    The more features d a function has, the less a split of one of them explains, by an unknown amount. The
+    prior is therefore log-normal, with the median ``d^-2`` in units of the largest variance, and the variance
+    ``log d`` of the logarithm. Fewer than 2 features count as 2.
     """
     log_features = math.log(max(n_features, 2.0))
     return -((_LOG_SPREADS + 2 * log_features) ** 2) / (2 * log_features)
@@ -601,8 +606,8 @@ def _log_prior_of_spreads(n_features: float) -> FloatArray:
 def _spreads(
     differences: FloatArray, noise: FloatArray, n_deviations: float, largest: float, prior: FloatArray
 ) -> FloatArray:
-    """Posterior means of the variance of a deviation, from differences of so many deviations, with noise."""
-    # Columns add up to 0: one of them is not free, and the others vary by more than the mean over all.
+    """Posterior means of the variance of a deviation, from noisy differences of n_deviations of them."""
+    # Columns add up to 0, so one of them is not free, and the others vary more than the mean over all.
     n_rows, n_columns = differences.shape
     squares = np.einsum("ij,ij->i", differences, differences) / n_columns
     scratch, out = np.empty((2, n_rows, len(_SPREADS))), np.empty(n_rows)
@@ -613,8 +618,8 @@ def _spreads(
 
 # Class probabilities of the leaves, from released estimates and weighted public rows.
 
-# The sampling variance of a leaf depends on its probabilities: it is that of the base rate at first, and
-# then that of the first result. A third pass changed no probability by more than .01 in 200 drawn trees.
+# The sampling variance of a leaf depends on its probabilities: first those of the base rate, then those of
+# the first result. A third pass changed no probability by more than 0.01 in 200 drawn trees.
 _PASSES = 2
 
 
@@ -625,9 +630,10 @@ class ClassShares:
     Attributes
     ----------
     probabilities : ndarray of shape (n_leaves, n_labels)
-        Above 0; every row adds to 1.
+        Above 0; every row adds up to 1.
     errors : ndarray of shape (n_leaves,)
-        Standard deviation of a probability, a mean over the labels: noise and sampling, after smoothing.
+        Standard deviation of a probability after smoothing, due to noise and sampling; a mean over the
+        labels.
     base : BaseRate
         The probabilities of the whole tree.
     """
@@ -644,13 +650,13 @@ def estimate_shares_of_classes(
     n_features: float,
     drift: float = 0.0,
 ) -> ClassShares:
-    """Return the class probabilities of every leaf, drawn to those of its ancestors as noise demands.
+    """Return the class probabilities of every leaf, shrunk towards those of its ancestors by their noise.
 
-    A leaf's share of a class deviates from the base rate by ``(T_m - b_m sum T) / S``, with T the released
-    estimates and the weighted public rows by label, b the base rate and S the rows of the leaf. That is
-    unbiased whatever the noise, up to S in the denominator, and its variance is known. The deviations are
-    smoothed over the tree (`smooth_over_tree`), and the mean of the posterior, a normal distribution within
-    [0, 1], is the probability: none is 0 or 1.
+    A leaf's share of a class deviates from the base rate by ``(T_m - b_m sum T) / S``. T are the released
+    estimates and the weighted public rows by label, b is the base rate, and S the number of rows of the leaf.
+    Apart from S in the denominator, this is unbiased for any noise, and its variance is known. The deviations
+    are smoothed over the tree (`smooth_over_tree`). The probability is the mean of the posterior, a normal
+    distribution within [0, 1]: none is 0 or 1.
 
     Parameters
     ----------
@@ -658,9 +664,9 @@ def estimate_shares_of_classes(
     weight : ndarray of shape (n_leaves,)
         Weight of a public row.
     ancestors, n_features
-        As in `smooth_over_tree`; None draws to the base rate alone.
+        As in `smooth_over_tree`; None shrinks towards the base rate alone.
     drift : float, default=0.0
-        From `estimate_drift`: what public labels are off by.
+        From `estimate_drift`: error of public labels.
 
     Returns
     -------
@@ -673,19 +679,20 @@ def estimate_shares_of_classes(
         counts.label_totals().sum(axis=0),
         counts.n_rows,
         0.5 * counts.n_rows * float(counts.variance.sum()),
-        # Without weight public rows are not asked for the base rate either.
+        # Public rows without a weight are not used for the base rate either.
         counts.public_counts.sum(axis=0) if weight.any() else None,
         counts.total_variance,
     )
     base = rate.shares
     deviations = (totals - base * totals.sum(axis=1, keepdims=True)) / rows[:, np.newaxis]
-    # What is left of their mean over private rows is noise, and the error of the base rate.
+    # The mean over private rows that remains is noise, and the error of the base rate.
     deviations -= np.average(deviations, axis=0, weights=counts.cell_sizes)
-    # Of independent counts by label; a mean over the labels.
+    # Factor of the noise for independent counts by label; a mean over the labels.
     per_label = float(np.mean((1 - base) ** 2 + (len(base) - 1) * base**2))
     drift = counts.drift_unit * drift
     public = weight**2 * (counts.public_noise * counts.public_rows + drift * counts.public_rows**2)
-    # No probabilities with this mean vary more than those that are 0 or 1, and no means more than numbers.
+    # Among probabilities with this mean, those that are 0 or 1 vary most; means of numbers vary less than
+    # numbers.
     even = float(np.mean(base * (1 - base)))
     largest, sampling = counts.total_variance * even, np.full(len(rows), counts.row_variance * even)
     unknown = counts.row_variance / (rows + 2.0) ** 2
@@ -708,7 +715,8 @@ def bounded_shares(
     centers : ndarray of shape (n_leaves, n_labels)
         Estimates of the shares.
     variances : ndarray of shape (n_leaves,)
-        Of their differences from the base rate, a mean over the labels: rare classes differ by less.
+        Variances of their differences from the base rate, a mean over the labels: rare classes differ by
+        less.
     base : BaseRate
         Its own variance is added.
 

@@ -19,7 +19,7 @@ from ._pruning_and_intervals import leaf_ancestors
 from ._release import ReleaseMechanism
 from ._rows import NumberCells
 
-# Gains below this share of the root's impurity are those of rounding: some thousand times 2^-53.
+# Gains below this share of the root's impurity, some thousand times 2^-53, are rounding errors.
 _ROUNDING = 1e-12
 
 
@@ -33,7 +33,7 @@ def leaf_paths(partition: Partition) -> Any:
     Returns
     -------
     paths : csr_matrix of int64 of shape (n_leaves, n_nodes)
-        1 at the nodes of the path, root and leaf included, else 0. Indices rise along the path.
+        1 at the nodes of the path, root and leaf included, and 0 elsewhere. Indices increase along the path.
     """
     inner = np.flatnonzero(partition.leaf_index < 0)
     parent = np.zeros(len(partition.left), dtype=np.int64)
@@ -70,7 +70,8 @@ class NodeEstimates:
     def of(cls, partition: Partition, leaf_sizes: FloatArray, leaf_proba: FloatArray) -> Self:
         """Return the estimates of the nodes, given those of the leaves."""
         below = leaf_paths(partition).T
-        # A leaf that is estimated to be empty says nothing, and a node of such leaves needs some estimate.
+        # Leaves that are estimated to be empty have almost no weight, but a node of such leaves needs an
+        # estimate.
         weights = np.maximum(leaf_sizes, 1e-9)
         sums = below @ weights
         return cls(below @ leaf_sizes, (below @ (weights[:, np.newaxis] * leaf_proba)) / sums[:, np.newaxis])
@@ -86,18 +87,18 @@ def gini_importances(
     partition : Partition
     nodes : NodeEstimates
     source : ndarray of int of shape (n_columns,), default=None
-        Feature that every column belongs to which the partition compares. None: as the partition says.
+        Feature of every column that the partition compares. None: those of the partition.
 
     Returns
     -------
     importances : ndarray of shape (n_features,)
-        They add up to 1; all are 0 where no split gains anything.
+        They add up to 1. All are 0 if no split gains anything.
     """
     source = partition.source if source is None else source
     impurity = nodes.sizes * (1 - np.sum(nodes.probabilities**2, axis=1))
     inner = np.flatnonzero(partition.leaf_index < 0)
     left = partition.left[inner]
-    # Never negative, but for rounding: the impurity of a mean is at least the mean of the impurities.
+    # Apart from rounding never negative: the impurity of a mean is at least the mean of the impurities.
     gains = np.maximum(impurity[inner] - impurity[left] - impurity[left + 1], 0.0)
     gains[gains <= _ROUNDING * impurity[0]] = 0.0
     by_feature = np.bincount(source[partition.feature[inner]], gains, minlength=source[-1] + 1)
@@ -106,36 +107,37 @@ def gini_importances(
 
 
 def round_to_noise(size: float, error: float) -> int:
-    """Return a number of rows without the digits that lie below its noise, given that of a share of it."""
+    """Return a number of rows without the digits below its noise; `error` is the noise of a share."""
     noise = size * error
     unit = 10 ** math.floor(math.log10(noise)) if noise > 1 else 1
     return round(size / unit) * unit
 
 
-# Warnings of likely mistakes, and the test that they rest on.
+# Warnings of likely mistakes, and the test on which they are based.
 
 _ONE_LEAF = "the tree has a single leaf, and predicts the same everywhere."
-_ELSEWHERE = "what the tree predicts beyond a constant rests on {source} alone."
+_ELSEWHERE = "beyond a constant, its predictions come from {source} alone."
 
 
 def warn_of_low_utility(tree: Any) -> None:
-    """Warn of classes that hardly occur, and where leaves do not clearly differ, by the released counts.
+    """Warn of classes that hardly occur, and of leaves that do not clearly differ, by the released counts.
 
     Parameters
     ----------
     tree : PrivateTree
-        It has just taken over a release.
+        It has just stored a release.
 
     Warns
     -----
     UtilityWarning
-        After the release, so never an error. Rates of wrong warnings stand in `leaves_differ`.
+        It is raised after the release, and therefore never an error. `leaves_differ` states rates of wrong
+        warnings.
 
     Notes
     -----
-    **Privacy.** A function of what was released and of what is public: it costs nothing.
+    **Privacy.** A function of released and public values: it costs nothing.
     """
-    design = tree._design_of_release()
+    design = tree._released
     counts = LeafCounts.from_release(design, tree.report_counts_, tree.n_reports_)
     counts = with_variances(counts, design, tree.report_counts_, tree._leaf_shares[:, -1])
     table = NoisyTable.of(design.randomizer, counts, design.cells)
@@ -152,7 +154,7 @@ def warn_of_low_utility(tree: Any) -> None:
     if not leaves_differ(table, leaf_ancestors(design.partition), design.n_candidates):
         target: Any = "classes" if design.cells is None else "numbers"
         sentences.append(no_effect(target, _ONE_LEAF if tree.n_leaves_ == 1 else None))
-        # What a tree predicts from beside the counts of its leaves, where there is anything else.
+        # The sources of predictions other than the counts of the leaves.
         if tree.public_counts_.sum():
             sentences.append(_ELSEWHERE.format(source="the public rows"))
         elif tree.split_counts_ is not None:
@@ -160,8 +162,8 @@ def warn_of_low_utility(tree: Any) -> None:
     warn_of_mistakes(type(tree).__name__, *sentences)
 
 
-# Share of trees without any use for which the test says by chance that leaves differ, but for its
-# approximations: the rate that was measured stands in `leaves_differ`.
+# Nominal level: the share of useless trees for which the test finds by chance that leaves differ.
+# `leaves_differ` states the measured rate.
 _LEVEL = 0.01
 # Excess kurtosis E x^4 / (E x^2)^2 - 3 of Laplace noise.
 _LAPLACE_KURTOSIS = 3.0
@@ -169,14 +171,14 @@ _LAPLACE_KURTOSIS = 3.0
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """Counts of the leaves, or of the nodes of one depth, with what the test has to know of their noise.
+    """Counts of the leaves, or of the nodes of one depth, with the facts about their noise for the test.
 
     Attributes
     ----------
     counts : LeafCounts
-        The variance is that of the leaf itself, at its estimated size.
+        Their variance is that of the leaf itself, at its estimated size.
     exact_cells : bool
-        Whether ``cell_estimates`` are the numbers of rows themselves.
+        Whether ``cell_estimates`` are exact numbers of rows.
     kurtosis : ndarray of shape (n_leaves,)
         Excess kurtosis of the noise of one count.
     """
@@ -189,7 +191,7 @@ class NoisyTable:
     def of(cls, mechanism: ReleaseMechanism, counts: LeafCounts, cells: NumberCells | None = None) -> Self:
         """Return the table of the leaves that a mechanism released."""
         exact_cells = mechanism.relation == "label" and counts.cell_estimates is not None
-        # The variance is that at these sizes, which add up to the rows.
+        # Sizes that add up to the number of rows; the variance is computed for them.
         sizes = counts.cell_sizes * (counts.n_rows / counts.cell_sizes.sum())
         if exact_cells and counts.cell_estimates is not None:
             # A leaf without rows has neither noise nor labels, and its counts are exactly 0.
@@ -198,7 +200,7 @@ class NoisyTable:
         variance = np.maximum(
             contrast * mechanism.variance(counts.n_rows, sizes) / counts.n_rows, counts.variance * 1e-9
         )
-        # Reports are drawn one by one, and their sum is nearly normal.
+        # Reports are drawn independently, and their sum is nearly normal.
         kurtosis = 0.0 if mechanism.relation in ("local", "label") else _LAPLACE_KURTOSIS
         counts = replace(counts, cell_sizes=sizes, variance=variance)
         return cls(counts, exact_cells, np.full(counts.n_leaves, kurtosis))
@@ -212,7 +214,7 @@ class NoisyTable:
     @property
     def noise(self) -> FloatArray:
         """Variance of the noise of one label, of shape (n_leaves,)."""
-        # A difference has that of two labels.
+        # A difference has the noise of two labels.
         return self.counts.n_rows * self.counts.variance / 2
 
     @property
@@ -222,31 +224,26 @@ class NoisyTable:
         if counts.cell_estimates is not None:
             errors = np.zeros(counts.n_leaves) if self.exact_cells else counts.n_labels * self.noise
             return counts.cell_estimates, errors
-        # Guessed from the public rows: the variance of shares that these leave, by Dirichlet's distribution.
+        # Guessed from the public rows; the variance of the shares is that of a Dirichlet distribution.
         share = counts.cell_sizes / counts.n_rows
         spread = share * (1 - share) / (counts.n_public + counts.n_leaves + 1)
         return counts.cell_sizes, counts.n_rows**2 * spread
 
 
-def leaves_differ(
-    table: NoisyTable, ancestors: NDArray[np.int32], n_candidates: int = 1, level: float = _LEVEL
-) -> bool:
-    """Return whether released counts show that the leaves, or the nodes of any depth, differ in their labels.
+def leaves_differ(table: NoisyTable, ancestors: NDArray[np.int32], n_candidates: int = 1) -> bool:
+    """Return whether released counts show that leaves, or nodes of some depth, differ in their labels.
 
-    A function of what was released and of what is public. Public labels are not looked at, as they may be
-    wrong; public rows count where the release does not tell how full a leaf is.
+    A function of released and public values. Public labels are not used, because they may be wrong. Public
+    rows are used if the release does not contain the numbers of rows in the leaves.
 
     Parameters
     ----------
     table : NoisyTable
-        Of the leaves.
+        Table of the leaves.
     ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
         Nodes of every depth, from `leaf_ancestors`.
     n_candidates : int, default=1
-        Number of splits among which the counted rows themselves chose every split; 1 where they chose none.
-    level : float, default=0.01
-        Of the test. It is divided by the number of depths, and by the number of trees of this shape that the
-        rows chose from (Bonferroni).
+        Number of candidates among which the counted rows chose every split; 1 if they chose none.
 
     Returns
     -------
@@ -255,28 +252,32 @@ def leaves_differ(
 
     Notes
     -----
-    ``SETTINGS=100 python -m benchmarks utility_warning`` draws 100 settings of two and 100 of four labels
-    (500 to 50,000 rows, 2 to 10 features, epsilon .1 to 8, with and without public rows, which have no
-    weight). Useless trees, after permuted labels, a typo in the classes or bounds 100 times too wide, were
-    called different in 1 % of 1,800 fits, and in at most 4 % of any 100. Useful trees were not called
-    different, by how much lower than the base rate's their log loss is: 0 to 1 %: 73 % of 73; 1 to 3 %: 31 %
-    of 29; 3 to 10 %: 15 % of 39; more: central 2 % of 56, label 2 % of 41, and local 21 % of 34, where the
-    reports that shape a tree often tell more than those that fill its leaves.
+    The level of the test, 0.01, is divided by the number of depths, and by the number of trees of this shape
+    among which the rows chose (Bonferroni).
 
-    Without public rows, mechanisms that do not tell how full a leaf is (signed reports that are asked for by
-    name) make leaves of unknown sizes look different, and their trees seldom warn.
+    ``SETTINGS=100 python -m benchmarks utility_warning`` draws 100 settings of two and 100 of four labels:
+    500 to 50,000 rows, 2 to 10 features, epsilon 0.1 to 8, with and without public rows, which have no
+    weight. In useless trees (permuted labels, a typo in the classes, or bounds 100 times too wide) the test
+    found differences in 1 % of 1,800 fits, and in at most 4 % of any 100. The share of useful trees without a
+    found difference depends on how much lower than the base rate's their log loss is. For 0 to 1 % it is 73 %
+    of 73; for 1 to 3 %, 31 % of 29; for 3 to 10 %, 15 % of 39. Above that it is 2 % of 56 central trees, 2 %
+    of 41 label-private ones, and 21 % of 34 local ones. In local trees, the reports that shape the tree often
+    contain more information than those that fill its leaves.
+
+    Without public rows, signed reports, which a user has to request by name, do not show the number of rows
+    in a leaf. Leaves of unknown sizes then appear to differ, and such trees seldom warn.
     """
     depths = len(ancestors) - 1
     for node in ancestors[:0:-1]:
         n_splits = int(node.max())
-        least = np.log(level / depths) - n_splits * np.log(n_candidates)
+        least = np.log(_LEVEL / depths) - n_splits * np.log(n_candidates)
         if log_p_value(table.aggregate(node)) < least:
             return True
     return False
 
 
 def log_p_value(table: NoisyTable) -> float:
-    """Return how probable counts are that differ as much, if every leaf has the same shares of the labels.
+    """Return the log p-value of the hypothesis that every leaf has the same shares of the labels.
 
     Parameters
     ----------
@@ -290,8 +291,8 @@ def log_p_value(table: NoisyTable) -> float:
     Notes
     -----
     Counts of a leaf with m rows are m p + noise + sampling, with the variances s of the noise and m p of the
-    sampling. Squares of the distances from the line of all m p, in these units, add up to nearly chi-square,
-    for the p that makes the sum least. The tails of Laplace noise are taken into account by its kurtosis: the
+    sampling. The squared distances from the line of all m p, in these units, have a sum that is nearly
+    chi-square, for the p that minimises it. The tails of Laplace noise are accounted for by its kurtosis: the
     sum is scaled to a chi-square variable of the same mean and variance.
     """
     counts = table.counts
@@ -307,7 +308,7 @@ def log_p_value(table: NoisyTable) -> float:
 
 
 def _variances(table: NoisyTable, rates: FloatArray) -> FloatArray:
-    """Variance of every leaf's square, about: that of chi-square, and what the tails of the noise add."""
+    """Approximate variance of every leaf's square: that of chi-square, and the part of the noise's tails."""
     counts = table.counts
     sampling = counts.row_variance * counts.cell_sizes * (1 - rates @ rates) / (counts.n_labels - 1)
     share = table.noise / (table.noise + sampling)
@@ -317,17 +318,17 @@ def _variances(table: NoisyTable, rates: FloatArray) -> FloatArray:
 
 
 def _candidate_rates(table: NoisyTable) -> list[FloatArray]:
-    """Estimates of the shares of the labels if leaves are alike; which is best depends on noise and sizes."""
+    """Estimates of the shares of the labels if leaves are equal; which is best depends on noise and sizes."""
     counts, noise = table.counts, table.noise
     totals, (cells, _) = counts.label_totals(), table.cells
-    # Sums over leaves: of all alike, and of those that say something despite their noise.
+    # Sums over leaves: with equal weights, and with weights that fall with the noise.
     weights = [np.ones(counts.n_leaves), counts.cell_sizes / (2 * noise + counts.cell_sizes)]
     rates = (weight @ totals / max(float(weight @ cells), 1.0) for weight in weights)
     return [_within_simplex(rate, counts.n_rows) for rate in rates]
 
 
 def _within_simplex(rates: FloatArray, n_rows: int) -> FloatArray:
-    """Return positive shares that add to 1: half a row is added to each."""
+    """Return positive shares that add up to 1: half a row is added to each."""
     positive = np.maximum(rates, 0.0) + 1e-100
     return (n_rows * positive / positive.sum() + 0.5) / (n_rows + 0.5 * len(rates))
 
@@ -335,9 +336,9 @@ def _within_simplex(rates: FloatArray, n_rows: int) -> FloatArray:
 def _squares(table: NoisyTable, rates: FloatArray) -> FloatArray:
     """Squared distance of every leaf's counts from its size times the rates, in units of its covariance.
 
-    The difference d = c - m p of M labels adds to 0. With an exact m its covariance is C = s (I - 1 1' / M)
-    + m (diag(p) - p p'), and ``inverse`` is d' C^+ t, in a closed form. An error of m of variance v adds
-    v t t' to C, with t = 1 / M - p, and its inverse follows from that of C (Sherman and Morrison).
+    The difference d = c - m p of M labels adds up to 0. With an exact m its covariance is C = s (I - 1 1' /
+    M) + m (diag(p) - p p'), and ``inverse`` is d' C^+ t in closed form. An error of m of variance v adds v t
+    t' to C, with t = 1 / M - p, and its inverse follows from that of C (Sherman and Morrison).
     """
     counts = table.counts
     cells, error = table.cells

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leaves after a release: pruning, offsets of a public model, and intervals of means.
+"""Leaves after a release: pruning, offsets of a public model, and confidence intervals of means.
 
 Everything here is a function of released or public quantities: it costs no privacy.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,24 +31,25 @@ from ._leaf_probabilities import (
     with_variances,
 )
 from ._public_model import LeafModel
-from ._release import DEEPEST, DepthInputs, TreeDesign, choose_depth, count_split_features
+from ._release import DEEPEST, TreeDesign, choose_depth, count_split_features
 from ._rows import NoisyHistogram, NumberCells
 
-# Pruning: every leaf takes the estimate of itself or of an ancestor, from the same release.
+# Pruning: every leaf takes its own estimate or that of an ancestor, from the same release.
 
-# These thresholds are evaluated in benchmarks/figures/trees/depth_and_weight.py.
-# Margin, in standard errors, at which a leaf takes the estimate of a node no deeper than the noise supports.
-# Low, since an ancestor mixes leaves of different majorities; lower with several labels, which it mixes more.
+# These thresholds are evaluated in benchmarks/figures/trees/depth_and_weight.py. Margin, in standard errors,
+# from which a leaf takes the estimate of a node that is no deeper than the noise supports. It is low, because
+# an ancestor mixes leaves of different majorities, and lower with several labels, which an ancestor mixes
+# more.
 _SUPPORTED_MARGIN = {"two labels": 0.2, "more": 0.05}
-# Below that depth: a clear margin, or so much more than that of the node chosen so far. Of two labels noise
-# alone makes one lead by .8 errors; the first of several leads the second by less.
+# Below that depth: a clear margin, or a margin that exceeds that of the current node by this much. With two
+# labels, noise alone makes one lead by 0.8 errors. With several labels the first leads the second by less.
 _DEEPER_MARGIN = 2.0
 _CLEARLY_MORE = {"two labels": 0.5, "more": 0.0}
-# Standard errors of the drift of public labels that show them to be wrong.
+# Number of standard errors of the drift from which public labels are considered wrong.
 _CONTRADICTION = 2.0
-# Number of features by which `smooth_over_tree` guesses what varies little: offsets from a model, and means
-# of numbers, whose variance may be noise for the most part. With that of the splits a weak function of five
-# columns lost .02 in R2.
+# Number of features that `smooth_over_tree` assumes for values that vary little: offsets from a model, and
+# means of numbers, whose variance may be mostly noise. With the number of split features a weak function of
+# five columns lost 0.02 in R2.
 _FEATURES_OF_LITTLE = 20.0
 
 
@@ -83,13 +86,13 @@ def prune_leaves(
     weight: float | None = None,
     n_features: int | IntArray = 2,
 ) -> tuple[ClassShares, IntArray]:
-    """Return the class probabilities of every leaf after pruning, and the depth they come from.
+    """Return the class probabilities of every leaf after pruning, and the depths of their nodes.
 
-    Up from the depth that the noise supports, a leaf takes the estimate of the first node whose leading class
-    leads the second by enough standard errors, or else of the one with the largest margin; below that depth
-    it takes that of a node with a clear margin, or with a clearly larger one than the node found so far. The
-    variance of a node's estimates is that of all its leaves, and of a public row's, with the drift of public
-    labels at that depth.
+    From the depth that the noise supports upwards, a leaf takes the estimate of the first node whose leading
+    class leads the second by enough standard errors. If there is none, it takes that of the node with the
+    largest margin. Below that depth it takes the estimate of a node with a clear margin, or with a clearly
+    larger margin than the node found so far. The variance of a node's estimates includes all its leaves and
+    public rows, with the drift of public labels at that depth.
 
     Parameters
     ----------
@@ -105,10 +108,11 @@ def prune_leaves(
     Returns
     -------
     shares : ClassShares
-        Each node's are drawn to the base rate, not to those of its ancestors, which it was preferred to.
+        The probabilities of a node are shrunk towards the base rate, not towards its ancestors, which were
+        rejected.
     depth : ndarray of int of shape (n_leaves,)
-        Depth of the node whose estimate the leaf takes; the largest at which the leaf is undivided where it
-        takes its own.
+        Depth of the node whose estimate the leaf takes. If it takes its own, this is the largest depth at
+        which the leaf is undivided.
     """
     supported = _supported_depth(ancestors, counts, n_features)
     by_depth = np.broadcast_to(n_features, len(ancestors))
@@ -117,7 +121,7 @@ def prune_leaves(
     rates: list[BaseRate] = []
 
     def assign_leaves(depths: range, least: float | FloatArray) -> None:
-        """Assign to each leaf the first node on the way up with enough margin, or that with the largest."""
+        """Assign to each leaf the first node upwards with enough margin, or the one with the largest."""
         open_leaves = np.ones(counts.n_leaves, dtype=bool)
         for depth in depths:
             node, nodes = ancestors[depth], counts.aggregate(ancestors[depth])
@@ -146,7 +150,7 @@ def prune_leaves(
 
 
 def _supported_depth(ancestors: NDArray[np.int32], counts: LeafCounts, n_features: int | IntArray) -> int:
-    """The depth that the release supports, or public rows, unless the release shows these to be wrong."""
+    """The depth that the release supports, or that public rows do unless the release contradicts them."""
     n_nodes = ancestors.max(axis=1).astype(np.int64) + 1
     total = float(counts.variance.sum())
     # A node has the noise of all its leaves.
@@ -157,7 +161,7 @@ def _supported_depth(ancestors: NDArray[np.int32], counts: LeafCounts, n_feature
 
 
 def _public_labels_contradicted(node: NDArray[np.int32], counts: LeafCounts) -> bool:
-    """Whether the release shows that public labels are wrong, by leaves or by nodes, which are less noisy."""
+    """Whether the release contradicts public labels, by leaves or by nodes, which are less noisy."""
     if counts.n_public == 0:
         return True
     leaves = replace(counts, cell_estimates=None)
@@ -175,11 +179,11 @@ def _standardised_margins(nodes: LeafCounts, weight: FloatArray) -> FloatArray:
     return (ordered[:, -1] - ordered[:, -2]) / np.sqrt(np.maximum(variances, 1e-300))
 
 
-# Depth and pruning as the paper prints them, for comparison: ``prune="paper"``.
+# Depth and pruning as printed in the paper, for comparison: ``prune="paper"``.
 
 
 def paper_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
-    """Return the depth p0 that the paper prunes from.
+    """Return the depth p0 from which the paper prunes.
 
     ``floor(d / (2 + 2 d) log2(n_P epsilon^2 + n_Q^((2 + 2 d) / d)))``, at least 1.
 
@@ -204,17 +208,17 @@ def paper_depth(n_private: int, n_public: int, n_features: int, epsilon: float) 
 def paper_prune(
     ancestors: NDArray[np.int32], counts: LeafCounts, n_features: int, epsilon: float
 ) -> tuple[FloatArray, IntArray]:
-    """Return the class probabilities of every leaf by Algorithm 2 of the paper as printed, and the depths.
+    """Return class probabilities of the leaves by Algorithm 2 of the paper as printed, and the depths.
 
-    Its thresholds are made for noise that a report does not have: predictions are near chance at times.
+    Its thresholds do not fit the noise of a report, so that predictions are sometimes near chance.
 
     Parameters
     ----------
     ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
         From `leaf_ancestors`.
     counts : LeafCounts
-        Of the leaves, with two labels. Their private rows are counted by the unbiased estimates, which may be
-        negative, where there are some.
+        Counts of the leaves, with two labels. Private rows are counted by the unbiased estimates if there are
+        some; these may be negative.
     n_features : int
         Number of features.
     epsilon : float
@@ -251,7 +255,7 @@ def paper_prune(
 def _estimate_nodes(
     nodes: LeafCounts, noise: float, logarithm: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Estimate, strength and whether the private one was taken, where noise outweighs the rows, per node."""
+    """Estimate and strength of every node, and whether it takes private rows that noise outweighs."""
     signed = nodes.label_estimates[:, 1] - nodes.label_estimates[:, 0]
     rows = nodes.cell_sizes if nodes.cell_estimates is None else nodes.cell_estimates
     public, per_node = nodes.public_counts, nodes.public_rows
@@ -276,15 +280,17 @@ def _estimate_nodes(
 
 # Class probabilities by a public model and an offset in every leaf, estimated from released counts.
 
-# Standard deviations of two equally probable priors of the slope around what cross-fitting found on public
-# rows: private rows are of the same population, or of one in which the model says nothing, or twice as much.
-# With the second alone Friedman's function, predicted by boosting, lost .15 in R2 to noise at epsilon .5.
+# Standard deviations of two equally probable priors of the slope around the one that cross-fitting found on
+# public rows. Private rows may come from the same population, or from one in which the model explains
+# nothing, or twice as much. With the second prior alone Friedman's function, predicted by boosting, lost 0.15
+# in R2 to noise at epsilon 0.5.
 _PRIOR_SLOPE_ERRORS = (0.05, 0.5)
-#: Slope below which the model is given up: it explains less than a tenth of what it seems to (2 s - s^2).
+#: Slope below which the model is dropped: it then explains less than a tenth of its apparent part (2 s -
+# s^2).
 LEAST_SLOPE = 0.05
-# Bounds of a mixed prediction.
+# Smallest probability of a mixed prediction.
 _LEAST_SHARE = 1e-4
-# Proportional fitting of shifts stops by then; it converges at a geometric rate.
+# Largest number of steps, and accuracy, of the proportional fitting of shifts, which converges geometrically.
 _FITTING_STEPS = 100
 _FITTED = 1e-10
 
@@ -297,11 +303,11 @@ class Mixture:
     Attributes
     ----------
     slope : float
-        How much of the model's differences from its mean is kept, 0 to 1.
+        Factor of the model's differences from its mean, 0 to 1.
     center : ndarray of shape (n_labels,)
         The model's mean over private rows.
     base : ndarray of shape (n_labels,)
-        The base rate, which its mean is moved to.
+        The base rate, which replaces the model's mean.
     """
 
     slope: float
@@ -339,27 +345,27 @@ class ModelWithOffsets:
 def estimate_offsets(
     counts: LeafCounts, model: LeafModel, plain: ClassShares, ancestors: NDArray[np.int32]
 ) -> tuple[ClassShares, ModelWithOffsets] | None:
-    """Return class probabilities of the leaves by a public model with offsets; None where the model is wrong.
+    """Return class probabilities of the leaves by a public model with offsets; None if the model is wrong.
 
-    The model's differences from its mean are kept by a slope: the regression, over the leaves, of released
-    shares on the model's means, under a normal prior around the slope that cross-fitting found on public
-    rows. What the released shares differ by from that is the offset of a leaf, smoothed over the tree by
-    empirical Bayes (`smooth_over_tree`) with its noise, the sampling of the leaf's rows, and the error of the
-    model's mean.
+    The model's differences from its mean are multiplied by a slope. This is the regression of released shares
+    on the model's means over the leaves, under a normal prior around the slope that cross-fitting found on
+    public rows. The difference of the released shares from this is the offset of a leaf. Offsets are smoothed
+    over the tree by empirical Bayes (`smooth_over_tree`), with their noise, the sampling of the leaf's rows,
+    and the error of the model's mean.
 
     Parameters
     ----------
     counts : LeafCounts
-        Only the private estimates are used: public rows are in the model.
+        Only the private estimates are used, because the model already uses the public rows.
     model : LeafModel
     plain : ClassShares
-        What the leaves say without the model; its base rate is used.
+        Estimates of the leaves without the model, of which the base rate is used.
     ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
 
     Returns
     -------
     shares : ClassShares
-        Probabilities of the leaves: means over their rows.
+        Probabilities of the leaves, means over their rows.
     offsets : ModelWithOffsets
         Predicts rows.
     """
@@ -372,7 +378,8 @@ def estimate_offsets(
     unknown = counts.row_variance / (rows + 2.0) ** 2
     variance = (per_label * noise + counts.row_variance * even * rows) / rows**2 + unknown
     deviations = (totals - base * cells[:, np.newaxis]) / rows[:, np.newaxis]
-    # Of private rows, as the leaves' sizes tell: features may be distributed otherwise among public rows.
+    # The mean over private rows, by the sizes of the leaves: features may be distributed otherwise among
+    # public rows.
     center = np.average(model.means, axis=0, weights=rows)
     slope, slope_variance = estimate_model_slope(deviations, variance, model, center)
     if slope < LEAST_SLOPE:
@@ -395,7 +402,7 @@ def estimate_offsets(
 def estimate_model_slope(
     deviations: FloatArray, variance: FloatArray, model: LeafModel, center: FloatArray
 ) -> tuple[float, float]:
-    """Return how much of the model's differences private rows show, from 0 to 1.
+    """Return the slope of private rows on the model's differences, from 0 to 1, and its variance.
 
     Parameters
     ----------
@@ -413,7 +420,7 @@ def estimate_model_slope(
     differences = model.means - center
     precision = float(np.sum(differences**2 / variance[:, np.newaxis]))
     product = float(np.sum(differences * deviations / variance[:, np.newaxis]))
-    # Of each prior: the posterior, and how probable it makes what was released.
+    # For each prior, the posterior and the evidence of the release.
     spread = np.array(_PRIOR_SLOPE_ERRORS) ** 2
     variances = spread / (1.0 + precision * spread)
     means = variances * (product + model.slope / spread)
@@ -432,11 +439,11 @@ def _shifted(shares: FloatArray, shifts: FloatArray) -> FloatArray:
 def _fit_shifts(
     shares: FloatArray, weights: FloatArray, leaf: NDArray[np.int32], means: FloatArray, wanted: FloatArray
 ) -> FloatArray:
-    """Return the shifts under which the mean prediction in every leaf is the wanted one."""
+    """Return the shifts that make the mean prediction in every leaf the wanted one."""
     n_leaves, n_labels = wanted.shape
     total = np.bincount(leaf, weights, n_leaves)
     some = total > 0
-    # A leaf without any row: its mean stands for them.
+    # In a leaf without any row the mean is shifted.
     shifts = np.where(some[:, np.newaxis], 0.0, np.log(wanted / means))
     for _ in range(_FITTING_STEPS):
         predicted = weights[:, np.newaxis] * _shifted(shares, shifts[leaf])
@@ -459,15 +466,15 @@ class LeafEstimates:
     Attributes
     ----------
     weight : ndarray of shape (n_leaves,)
-        Weight of a public row against a private one, in the leaf itself.
+        Weight of a public row relative to a private one, in the leaf itself.
     shares : ClassShares
         Class probabilities, their errors, and the base rate.
     depth : ndarray of int of shape (n_leaves,)
         Depth of the node whose estimate the leaf takes.
     sizes : ndarray of shape (n_leaves,)
-        Estimated private rows in the leaf, positive.
+        Estimated number of private rows in the leaf, positive.
     offsets : ModelWithOffsets or None
-        What predicts rows by a public model; None where there is none, or the release shows it to be wrong.
+        Predictions of rows by a public model; None without one, or if the release contradicts it.
     """
 
     weight: FloatArray
@@ -479,41 +486,42 @@ class LeafEstimates:
 
 @dataclass(frozen=True)
 class PruningMethod:
-    """A value of ``prune``: how deep the tree is, and from which nodes its leaves take their estimates.
+    """A value of ``prune``: the rule for the depth, and for the nodes from which leaves take their estimates.
 
     Attributes
     ----------
-    prunes : bool
+    prune : bool or "paper"
         Whether leaves take estimates of their ancestors.
-    as_printed : bool
-        Whether depth and pruning are those that the paper prints.
     """
 
-    prunes: bool
-    as_printed: bool
+    prune: Any
 
     @property
-    def several_classes(self) -> bool:
-        """Whether more than two classes are supported."""
-        return not self.as_printed
-
-    @property
-    def has_own_depth(self) -> bool:
-        """Whether its automatic depth is another than that of the other values."""
-        return self.as_printed
+    def as_printed(self) -> bool:
+        """Whether depth and pruning are those that the paper prints, for two classes only."""
+        return bool(self.prune == "paper")
 
     def check_classes(self, n_labels: int) -> None:
         """Raise ValueError if so many classes are not supported."""
         if self.as_printed and n_labels > 2:
             raise ValueError('Only binary classification is supported by prune="paper".')
 
-    def choose_depth(self, inputs: DepthInputs) -> int:
-        """Return the automatic depth: the largest whose leaves can be estimated, or the paper's."""
+    def choose_depth(
+        self,
+        partition: Partition,
+        n_rows: int,
+        n_public: int,
+        epsilon: Fraction,
+        variance: Callable[[int], float],
+    ) -> int:
+        """Return the automatic depth: the largest whose leaves can be estimated, or the paper's.
+
+        All inputs are public; `variance` is that of one row's report about a leaf, by the number of leaves.
+        """
         if self.as_printed:
-            n_features, epsilon = inputs.partition.n_sources, float(inputs.epsilon)
-            return min(paper_depth(inputs.n_rows, inputs.n_public, n_features, epsilon), DEEPEST)
-        # Smoothing makes up for leaves that are divided among many features: none of these count here.
-        return choose_depth(inputs.n_rows, inputs.partition.leaf_counts_by_depth(), inputs.variance)
+            return min(paper_depth(n_rows, n_public, partition.n_sources, float(epsilon)), DEEPEST)
+        # Smoothing makes up for leaves that are divided among many features, so their number does not count.
+        return choose_depth(n_rows, partition.leaf_counts_by_depth(), variance)
 
     def estimate(
         self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
@@ -527,36 +535,32 @@ class PruningMethod:
             epsilon = float(design.randomizer.epsilon)
             printed, depth = paper_prune(ancestors, counts, partition.n_sources, epsilon)
             plain = estimate_shares_of_classes(counts, weight, ancestors, partition.n_sources)
-            # The printed shares are often 0 or 1, which nobody can know; the order of the classes stays.
+            # The printed shares are often 0 or 1, which is never certain. The order of the classes does not
+            # change.
             least = 1.0 / (counts.n_rows + counts.n_public + 2.0)
             return replace(plain, probabilities=least + (1.0 - 2.0 * least) * printed), depth
         n_features = count_split_features(partition, design.rule)
-        if self.prunes:
+        if self.prune:
             return prune_leaves(ancestors, counts, weight=given_weight, n_features=n_features)
-        # Who gives a weight vouches for the public labels.
+        # A user who gives a weight vouches for the public labels.
         drift = estimate_public_drift(counts) if given_weight is None else 0.0
         n_split = float(np.max(n_features)) if design.cells is None else _FEATURES_OF_LITTLE
         shares = estimate_shares_of_classes(counts, weight, ancestors, n_split, drift)
         return shares, np.full(counts.n_leaves, partition.max_depth)
 
 
-def pruning_method(prune: Any) -> PruningMethod:
-    """Return what a value of ``prune`` stands for; the only place that looks for "paper"."""
-    return PruningMethod(bool(prune), prune == "paper")
-
-
 def estimate_leaves(
     design: TreeDesign, released: IntArray, n_rows: int, public_weight: Any, prune: Any
 ) -> LeafEstimates:
-    """Return the estimates of the leaves: a function of what was released and of what is public.
+    """Return the estimates of the leaves, a function of released and public values.
 
     Parameters
     ----------
     design : TreeDesign
     released : ndarray
-        What the design's randomizer released about the private rows.
+        The release of the design's randomizer about the private rows.
     n_rows : int
-        Number of private rows behind it.
+        Number of private rows in it.
     public_weight : float or "auto"
     prune : bool or "paper"
 
@@ -568,7 +572,7 @@ def estimate_leaves(
     found = _estimate(with_variances(counts, design, released), design, public_weight, prune)
     if design.cells is None:
         return found
-    # What is left within the leaves is known once their means are.
+    # The variance within the leaves is known only after their means.
     shares = found.shares.probabilities[:, 1]
     return _estimate(with_variances(counts, design, released, shares), design, public_weight, prune)
 
@@ -576,7 +580,7 @@ def estimate_leaves(
 def _estimate(counts: LeafCounts, design: TreeDesign, public_weight: Any, prune: Any) -> LeafEstimates:
     given = None if public_weight == "auto" else float(public_weight)
     weight = choose_weight(counts) if given is None else np.full(counts.n_leaves, given)
-    shares, depth = pruning_method(prune).estimate(design, counts, weight, given)
+    shares, depth = PruningMethod(prune).estimate(design, counts, weight, given)
     offsets = None
     if design.leaf_model is not None:
         corrected = estimate_offsets(counts, design.leaf_model, shares, leaf_ancestors(design.partition))
@@ -584,11 +588,11 @@ def _estimate(counts: LeafCounts, design: TreeDesign, public_weight: Any, prune:
     return LeafEstimates(weight, shares, depth, counts.cell_sizes, offsets)
 
 
-# Confidence intervals of the means of leaves, from what was released of numbers.
+# Confidence intervals of the means of leaves, from released sums of numbers.
 
 # Excess kurtosis of Laplace noise.
 _LAPLACE_KURTOSIS = 3.0
-# Least variance within a leaf, as a part of the mean one: an estimate of it may be 0 by its own noise.
+# Smallest variance within a leaf, relative to the mean one: noise may make an estimate 0. Set by hand.
 _LEAST_SPREAD = 0.25
 
 
@@ -597,14 +601,15 @@ def share_intervals(
 ) -> FloatArray:
     """Return intervals of the mean share t of the width in every leaf.
 
-    A mean m is in the interval of a leaf if the released sum of t - m over its rows, whose mean is 0 then, is
-    no more standard deviations away from 0 than a quantile says. That is a quadratic inequality in m.
+    If m is the mean, the released sum of t - m over the rows of the leaf has the mean 0. m is in the interval
+    if the distance of the sum from 0, in standard deviations, is at most a quantile. This is a quadratic
+    inequality in m.
 
     Parameters
     ----------
     design : TreeDesign
     released : ndarray
-        What the design's randomizer released.
+        The release of the design's randomizer.
     n_rows : int
         Number of private rows.
     shares : ndarray of shape (n_leaves,)
@@ -622,7 +627,7 @@ def share_intervals(
     counts = with_variances(LeafCounts.from_release(design, released, n_rows), design, released, shares)
     n_rows = counts.n_rows
     estimates = _cell_estimates(design, released, n_rows)
-    # Of one cell: the variance of a difference is that of two.
+    # The noise of one cell: half the variance of a difference of two.
     sizes = counts.cell_sizes * (n_rows / counts.cell_sizes.sum())
     noise = mechanism.variance(n_rows, sizes) / 2
     exact = mechanism.relation == "label"
@@ -641,7 +646,7 @@ def share_intervals(
     if isinstance(mechanism, NoisyHistogram):
         fourth = np.sum((values - center[:, np.newaxis]) ** 4, axis=1) * noise**2
         kurtosis = _LAPLACE_KURTOSIS * fourth / np.maximum(of_noise + sampling, 1e-300) ** 2
-    # Standard deviations that hold so much of a symmetric distribution, by Cornish and Fisher.
+    # Quantile of a symmetric distribution, in standard deviations, by Cornish and Fisher.
     z = float(norm.ppf(0.5 + confidence / 2))
     z = z + (z**3 - 3 * z) * kurtosis / 24
     a = rows**2 - z**2 * noise * n_noisy
@@ -650,7 +655,7 @@ def share_intervals(
     with np.errstate(invalid="ignore", divide="ignore"):
         half = np.sqrt(np.maximum(b**2 - a * c, 0.0))
         ends = np.column_stack([b - half, b + half]) / a[:, np.newaxis]
-    # Where the number of rows may be 0 by its noise, every mean is possible.
+    # If noise could explain the number of rows, every mean is possible.
     seen = ((a > 0) & (rows > 0))[:, np.newaxis]
     return np.clip(np.where(seen, ends, [0.0, 1.0]), 0.0, 1.0)
 
@@ -668,13 +673,13 @@ def _cell_estimates(design: TreeDesign, released: IntArray, n_rows: int) -> Floa
 def _spreads(
     cells: NumberCells, estimates: FloatArray, counts: LeafCounts, noise: FloatArray, shares: FloatArray
 ) -> FloatArray:
-    """Return the variance of a row's t within every leaf, drawn to the mean one as noise demands."""
+    """Return the variance of a row's t within every leaf, shrunk towards the mean one by its noise."""
     largest = shares * (1 - shares)
     if cells.n_cells == 2:
         return largest
     rows = np.maximum(estimates.sum(axis=1), 1.0)
     usual = counts.row_variance * float(np.average(largest, weights=counts.cell_sizes))
-    # The mean of (t - s)^2 about the estimated mean s: no less than the variance, but for noise.
+    # The mean of (t - s)^2 with the estimated mean s: apart from noise, no less than the variance.
     slopes = cells.squares - 2 * shares[:, np.newaxis] * cells.values + (shares**2)[:, np.newaxis]
     found = np.sum(estimates * slopes, axis=1) / rows
     error = noise * np.sum(slopes**2, axis=1) / rows**2 + 2 * usual**2 / rows
@@ -685,12 +690,12 @@ def _spreads(
 
 
 def _selection_variance(design: TreeDesign, counts: LeafCounts, spreads: FloatArray) -> FloatArray:
-    """Return the variance of a leaf's mean by the choice of splits on the rows that it is the mean of.
+    """Return the variance of a leaf's mean due to the choice of splits on the same rows.
 
-    Of candidates without signal, whose contrasts have the standard deviation c by sampling, the best by noisy
-    scores has a mean of about c^2 / s, where s is the scale of the noise, and of no more than c times
-    ``sqrt(2 log M)`` where M are compared. Half of that is the sum that the two sides are drawn apart by; the
-    levels of a path add their squares.
+    Candidates without signal have contrasts with the standard deviation c, due to sampling. The one with the
+    best noisy score has a mean contrast of about c^2 / s, with s the scale of the noise, and of at most c
+    times ``sqrt(2 log M)`` among M candidates. Half of that is the change of the sum on either side of the
+    split. The squares add up over the levels of a path.
     """
     partition, found = design.partition, np.zeros(counts.n_leaves)
     if not design.split_scales:

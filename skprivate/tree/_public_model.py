@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A classifier that public rows alone have trained: its predictions, its small tree, its means in leaves."""
+"""A model fitted to public rows alone: its predictions, its small tree, and its means in leaves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,42 +27,46 @@ from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ._rows import PublicVotes, shares_of
 
-# Rows that are drawn for the distilled tree beside the public ones, so that it is like the model between them
-# too; and the share of a drawn row's columns that another public row gives.
+# Number of rows that are drawn for the small tree in addition to the public ones, so that it imitates the
+# model between them too, and the share of a drawn row's columns that come from another public row. Set by
+# hand.
 _DRAWN_ROWS, _EXCHANGED = 2000, 0.25
-# What a drawn row counts against a public one where the mean of a leaf is taken: it decides only where a leaf
-# has no public row.
+# Weight of a drawn row relative to a public one in the mean of a leaf: it matters only in a leaf without
+# public rows.
 _WEIGHT_OF_DRAWN = 1e-3
-# Parts of the public rows, each of which is predicted by a model that has not seen it.
+# Number of folds of the public rows, each of which is predicted by a model that was not fitted to it.
 _FOLDS = 5
-# Least share of the width: its logarithm is finite, and bounds that are far too wide leave room below.
+# Smallest share of the width: its logarithm is finite, and it is small enough for bounds that are far too
+# wide.
 _LEAST_NUMBER = 1e-4
-# Copies of a row with labels in proportion to its prediction, from which the tree is grown.
+# Number of copies of a row, with labels in proportion to its prediction, from which the tree is grown. Set by
+# hand.
 _COPIES = 8
-# Model, classes, temperature, cross-fitted shares of the public rows, drawn rows and their shares, slope.
+# Model, classes, temperature, cross-fitted shares of the public rows, drawn rows and their shares, and slope.
 _Fitted = tuple[Any, NDArray[Any], float, FloatArray, FloatArray, FloatArray, float]
 
 
 @dataclass(frozen=True, eq=False)
 class PublicModel:
-    """A fitted classifier, and its predictions of rows that it was not fitted to.
+    """A fitted model, and its predictions of rows to which it was not fitted.
 
     Attributes
     ----------
-    classifier : object
-        Fitted to public rows.
+    classifier : object or None
+        Fitted to public rows. None: the model was not sent on from where it was fitted, and the means of the
+        leaves replace it.
     classes : ndarray of shape (n_labels,)
         The tree's classes, sorted; those of the classifier are among them.
     temperature : float
-        What the logarithms of its probabilities are multiplied by, so that they fit labels it has not seen.
+        Factor of the logarithms of its probabilities, chosen to fit labels that it has not seen.
     X : ndarray of shape (n, d)
-        Public rows, then rows that were drawn by exchanging columns among public rows.
+        Public rows, then rows drawn by exchanging columns among public rows.
     shares : ndarray of shape (n, n_labels)
-        Predictions of `X`: of public rows by models that have not seen them.
+        Predictions of `X`; those of public rows come from models that have not seen them.
     weights : ndarray of shape (n,)
-        What a row counts in means.
+        Weight of a row in means.
     slope : float
-        Slope of public labels on their cross-fitted predictions, both as differences from their means; from 0
+        Slope of public labels on their cross-fitted predictions, both as differences from their means, from 0
         to 1.
     """
 
@@ -84,17 +88,17 @@ class PublicModel:
         seed: int,
         groups: Sequence[ColumnGroup] | None = None,
     ) -> "PublicModel | None":
-        """Fit a clone of an estimator to public rows, and predict these by cross-fitting.
+        """Fit a clone of an estimator to public rows, and predict them by cross-fitting.
 
-        None where these predictions are no better than the base rate, or than the mean of numbers: the model
-        has learnt noise. `classes` are the labels, or the bounds of numbers; `groups` are those of encoded
-        columns, None where every column is one by itself.
+        Returns None if these predictions are no better than the base rate, or than the mean of numbers: the
+        model has then learnt noise. `classes` are the labels, or the bounds of numbers. `groups` are those of
+        encoded columns, or None if every column is a group by itself.
 
         Raises
         ------
         ValueError
-            The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
-            them, or something else than probabilities, or than numbers.
+            The rows have only one class, or the model cannot be fitted to them. Or it predicts the same for
+            all of them, or something other than probabilities or numbers.
         """
         X = votes.X
         draw = partial(_exchange_columns, X, groups, seed)
@@ -114,7 +118,7 @@ class PublicModel:
         )
 
     def soft_rows(self) -> tuple[FloatArray, NDArray[np.int32]]:
-        """Return rows with labels in proportion to their predictions, from which a tree like it is grown."""
+        """Return rows with labels in proportion to their predictions, from which the small tree is grown."""
         place = (np.arange(_COPIES) + 0.5) / _COPIES
         ends = np.cumsum(self.shares, axis=1)[:, np.newaxis, :-1]
         labels = np.sum(place[np.newaxis, :, np.newaxis] > ends, axis=2)
@@ -132,20 +136,12 @@ class PublicModel:
         square = np.mean((self.shares - means[leaf]) ** 2, axis=1)
         spread = np.mean((self.shares - overall) ** 2)
         within = np.bincount(leaf, self.weights * square, partition.n_leaves) + _WEIGHT_OF_DRAWN * spread
-        # The variance of a mean of as many rows as their weights add up to; at most that of a prediction.
+        # The variance of a mean, with the sum of the weights as the number of rows; at most that of a
+        # prediction.
         variances = np.minimum(within / np.maximum(weight, _WEIGHT_OF_DRAWN) ** 2, spread)
-        return LeafModel(
-            classifier=self.classifier,
-            classes=self.classes,
-            temperature=self.temperature,
-            shares=self.shares,
-            weights=self.weights,
-            slope=self.slope,
-            leaf=leaf,
-            means=means,
-            variances=variances,
-            base=self.base,
-        )
+        # The public rows stay where the model was fitted.
+        kept = {**vars(self), "X": self.X[:0]}
+        return LeafModel(**kept, leaf=leaf, means=means, variances=variances)
 
 
 @public_module("skprivate.tree")
@@ -171,51 +167,40 @@ class NumberModel:
         return np.arange(2)
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Return the shares 1 - t and t of every row, t in [.0001, .9999]."""
+        """Return the shares 1 - t and t of every row, with t in [0.0001, 0.9999]."""
         try:
             found = np.asarray(self.regressor.predict(X.copy()), dtype=np.float64)
         except Exception as error:
             raise ValueError(f"public_model cannot predict numbers: {error}") from error
         if found.shape != (len(X),) or not np.isfinite(found).all():
-            raise ValueError("public_model must predict one finite number a row.")
+            raise ValueError("public_model must predict one finite number for each row.")
         shares = np.clip(shares_of(found, np.array([self.low, self.high])), _LEAST_NUMBER, 1 - _LEAST_NUMBER)
         return np.column_stack([1 - shares, shares])
 
 
 @public_module("skprivate.tree")
-@dataclass(frozen=True, eq=False)
-class LeafModel:
-    """What a public model predicts in the leaves of a partition.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LeafModel(PublicModel):
+    """Predictions of a public model in the leaves of a partition.
 
-    It holds no public row, only predictions of them.
+    It holds no public rows, only predictions of them: `X` is empty.
 
     Attributes
     ----------
-    classifier : object or None
-        None: it was left where it was fitted, and the leaves' means stand for it.
-    classes, temperature, shares, weights, slope
-        As in `PublicModel`.
     leaf : ndarray of int32 of shape (n,)
         Leaf of every row of `shares`.
     means : ndarray of shape (n_leaves, n_labels)
         Mean prediction in every leaf.
     variances : ndarray of shape (n_leaves,)
-        Variance of these means, as estimates of those of private rows: a mean over the labels.
+        Variances of these means as estimates for private rows; a mean over the labels.
     """
 
-    classifier: Any | None
-    classes: NDArray[Any]
-    temperature: float
-    shares: FloatArray
-    weights: FloatArray
-    slope: float
     leaf: NDArray[np.int32]
     means: FloatArray
     variances: FloatArray
-    base: BaseRate | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the leaves need, as JSON values: the classifier stays where it was fitted."""
+        """Return the facts about the leaves as JSON values; the classifier stays where it was fitted."""
         return {
             "slope": self.slope,
             "means": self.means.ravel().tolist(),
@@ -224,12 +209,12 @@ class LeafModel:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], n_leaves: int, n_labels: int) -> "LeafModel":
-        """Restore the small tree that stands for a model: it predicts a leaf's mean for every row.
+        """Restore the small tree that replaces a model: it predicts a leaf's mean for every row.
 
         Raises
         ------
         ValueError
-            The content is not one that `to_dict` writes for so many leaves and labels.
+            The content does not come from `to_dict` with these numbers of leaves and labels.
         """
         fields = Fields(content, ("slope", "means", "variances"), what="a public model")
         means = np.array(fields.numbers("means", n_leaves * n_labels)).reshape(n_leaves, n_labels)
@@ -239,7 +224,8 @@ class LeafModel:
         if not ((variances >= 0).all() and 0 <= slope <= 1):
             raise ValueError("a public model: a variance or the slope is out of range")
         leaves = np.arange(n_leaves, dtype=np.int32)
-        return cls(None, np.arange(n_labels), 1.0, means, np.ones(n_leaves), slope, leaves, means, variances)
+        public = None, np.arange(n_labels), 1.0, np.empty((0, 0)), means, np.ones(n_leaves), slope
+        return cls(*public, leaf=leaves, means=means, variances=variances)
 
     def predict(self, X: FloatArray, leaves: NDArray[np.int32]) -> FloatArray:
         """Return the model's class probabilities, of shape (n, n_labels), each at least 0.01 or so."""
@@ -255,12 +241,12 @@ def _fit_labels(
 ) -> _Fitted | None:
     labels = votes.labels
     if len(np.unique(labels)) < 2:
-        raise ValueError("public_model needs public rows of two classes at least.")
+        raise ValueError("public_model needs public rows of at least two classes.")
     classifier = fit_model(estimator, X, classes[labels])
     cross_fitted = cross_fit_shares(estimator, X, labels, classes)
     drawn = draw()
     of_drawn = predict_shares(classifier, drawn, classes)
-    # Constant predictions differ a little from fold to fold: those of one model do not.
+    # Constant predictions differ slightly from fold to fold, so those of one model are compared.
     _refuse_constant(of_drawn, predict_shares(classifier, X, classes))
     temperature = fit_temperature(cross_fitted, labels)
     cross_fitted, of_drawn = (tempered(shares, temperature) for shares in (cross_fitted, of_drawn))
@@ -289,7 +275,7 @@ def _fit_numbers(
         others = NumberModel(fit_model(estimator, X[~held], y[~held]), low, high)
         cross_fitted[held] = others.predict_proba(X[held])
     spread, error = np.var(shares), np.mean((shares - cross_fitted[:, 1]) ** 2)
-    # Nats by which normal errors of that size are more probable than those of the mean.
+    # Gain in log likelihood, in nats, of normal errors of this size over those of the mean.
     if spread == 0 or len(X) / 2 * np.log(spread / max(float(error), 1e-300)) < LEAST_GAIN:
         return None
     differences = cross_fitted[:, 1] - cross_fitted[:, 1].mean()
@@ -303,7 +289,7 @@ def _refuse_constant(of_drawn: FloatArray, of_rows: FloatArray) -> None:
 
 
 def _exchange_columns(X: FloatArray, groups: Sequence[ColumnGroup] | None, seed: int) -> FloatArray:
-    """Draw rows, some of whose columns, with those that belong to them, come from another public row."""
+    """Draw rows in which some groups of columns come from another public row."""
     widths = [1] * X.shape[1] if groups is None else [group.end - group.start for group in groups]
     rng = np.random.default_rng(seed)
     first, second = rng.integers(len(X), size=(2, _DRAWN_ROWS))

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Design and release of a tree: all that is public, then a curator's noisy sums or the clients' reports."""
+"""Design and release of a tree: public facts, then a curator's noisy sums or the clients' reports."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
 from ..accounting import PrivacySpent, ReleaseRecord
 from ..accounting._statements.spent import source_of_input
 from ..noise._mechanisms import Entropy
 from ..partition import DerivedColumns, Partition
+from ..randomizers import LocalRandomizer
 from ..rounds._driver import Round, Rounds
 from ..rounds._plans.cells import CellsPlan, LabelAxis, LeafAxis, TargetAxis
 from ..rounds._plans.masses import NUMBER_BITS, WEIGHT_STEPS, LabelMasses, Masses, MassesPlan, NumberMasses
@@ -29,7 +30,7 @@ from ._splits import (
     ORDER_SHARE,
     SPLIT_SHARE,
     ComparedColumns,
-    PaidTreeMechanism,
+    PrivateSplitsMechanism,
     SplitBudget,
     automatic_levels,
     columns_to_order,
@@ -39,48 +40,22 @@ from ._splits import (
 )
 from ._splits_by_clients import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
 
-# Choice of the depth of a tree: the largest whose leaves a release suffices to estimate.
+# Choice of the depth of a tree: the largest depth whose leaves a release can estimate.
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
-#: Without public rows no cell stops early: 2^16 leaves.
+#: Deepest tree without public rows, in which every cell is split: 2^16 leaves.
 DEEPEST_COMPLETE = 16
-#: Rows over the variance of one row's report about a half of them, below which there is no split where public
-#: rows say nothing either: the standard deviation of a share in each half is above .2 then.
+#: Without public rows there is no split if the number of rows, over the variance of one row's report about
+# half of them, is below this: the standard deviation of a share in each half is then above 0.2.
 LEAST_INFORMATION = 24
-# Average number of private rows in a leaf below which labels are too few, whatever the noise; compared with 8
-# in benchmarks/figures/trees/depth_and_weight.py.
+# Smallest average number of private rows in a leaf, whatever the noise; compared with 8 in
+# benchmarks/figures/trees/depth_and_weight.py.
 _LEAST_ROWS_OF_A_LEAF = 16
 
 
-@dataclass(frozen=True)
-class DepthInputs:
-    """What the depth of a tree is chosen from; all of it is public.
-
-    Attributes
-    ----------
-    partition : Partition
-        At the greatest depth that is considered.
-    rule : str
-        The rule that it was grown by.
-    n_rows, n_public : int
-        Numbers of private and of public rows.
-    epsilon : Fraction
-        Privacy loss of the release.
-    variance : callable
-        Variance of one row's report about a leaf, as a function of the number of leaves.
-    """
-
-    partition: Partition
-    rule: str
-    n_rows: int
-    n_public: int
-    epsilon: Fraction
-    variance: Callable[[int], float]
-
-
 def deepest_to_grow(n_rows: int, variance: Callable[[int], float] | None = None) -> int:
-    """Return a depth that is no less than `choose_depth` can choose.
+    """Return an upper bound on the depth that `choose_depth` can choose.
 
     Parameters
     ----------
@@ -97,8 +72,8 @@ def deepest_to_grow(n_rows: int, variance: Callable[[int], float] | None = None)
     most = min(max(n_rows // _LEAST_ROWS_OF_A_LEAF, 2), 2**DEEPEST)
     if variance is None:
         return most.bit_length() - 1
-    # The variance rises or falls with the leaves, but for a choice among mechanisms that differ by 5 %: one
-    # level is added, which a factor of 8 makes up for.
+    # The variance rises or falls with the number of leaves, except for a choice among mechanisms that differ
+    # by 5 %. One level is added for that; it corresponds to a factor of 8.
     signal = math.log2(max(n_rows, 1) / min(variance(2), variance(most)))
     return min(max(math.floor(signal / 3 + 0.5) + 1, 1), DEEPEST)
 
@@ -108,10 +83,11 @@ def choose_depth(
 ) -> int:
     """Return the largest depth p in 1..12 whose leaves n rows suffice to estimate.
 
-    The largest p with ``p <= round(log2(2 n / (d v(p))) / 3)``, where v(p) is the variance of one row's
-    report about a leaf of the depth-p partition, and with at least 16 rows a leaf on average; 1 if there is
-    none. The second condition counts only where v vanishes, as for a trusted curator, and sampling alone
-    limits. A single split sees no interaction, so a plain number of features does not count up to depth 2.
+    The largest p with ``p <= round(log2(2 n / (d v(p))) / 3)`` and with at least 16 rows a leaf on average; 1
+    if there is none. Here v(p) is the variance of one row's report about a leaf of the depth-p partition. The
+    second condition matters only if v is very small, as for a trusted curator, so that only sampling limits
+    the depth. A single split cannot find an interaction, so a plain number of features is ignored up to depth
+    2.
 
     Parameters
     ----------
@@ -122,8 +98,8 @@ def choose_depth(
     variance : callable
         v as a function of the number of leaves.
     n_features : int or ndarray of int of shape (max_depth + 1,), default=2
-        Number of features d: all columns, or those that the partition has split down to every depth. Below
-        2 it counts as 2.
+        Number of features d: all columns, or those that the partition has split down to every depth. A number
+        below 2 counts as 2.
 
     Returns
     -------
@@ -145,29 +121,29 @@ def choose_depth(
 def count_split_features(partition: Partition, rule: str) -> int | IntArray:
     """Return the number of features among which the leaves are divided, for `choose_depth`.
 
-    "cart" and "private" do not split what does not matter: those features count that it has split down to
-    every depth. The other rules take all columns in turn.
+    "cart" and "private" do not split features without an effect. For them the features count that they have
+    split down to every depth. The other rules take all columns in turn.
     """
     if rule in ("cart", "private"):
         return partition.feature_counts_by_depth()
     return len(set(partition.source[partition.lower < partition.upper].tolist()))
 
 
-# How much of what public labels show in the leaves that they shaped holds on other public rows.
+# Slope of public rows: how much of the differences between leaves other public rows confirm.
 
-# Parts of the public rows, each of which is predicted from the others.
+# Number of folds of the public rows, each of which is predicted from the others.
 _FOLDS = 5
-# Fewer rows reveal nothing about each other.
+# Fewer rows cannot confirm each other.
 _LEAST_ROWS_OF_THE_FOLDS = 2 * _FOLDS
 
 
 def slope_of_public_rows(grow: Callable[..., Partition], votes: PublicVotes, depth: int) -> float:
-    """Return how much of the differences between leaves, beyond their sampling, other public rows confirm.
+    """Return how much of the differences between leaves, apart from sampling, other public rows confirm.
 
-    A tree that was grown on labels fits their noise too: shares in its leaves differ from the base rate by
-    more than sampling explains. Rows are put into folds by their place, and each fold meets a partition of
-    the other rows. The slope of its labels on the shares there is divided by the slope that sampling alone
-    would leave. A function of public rows alone.
+    A tree that was grown on labels also fits their noise: shares in its leaves differ from the base rate by
+    more than sampling explains. Rows are put into folds by their position, and each fold is predicted by a
+    partition of the other rows. The slope of its labels on the predicted shares is divided by the slope that
+    sampling alone would leave. The result is a function of public rows alone.
 
     Parameters
     ----------
@@ -181,7 +157,7 @@ def slope_of_public_rows(grow: Callable[..., Partition], votes: PublicVotes, dep
     Returns
     -------
     slope : float
-        From 0 to 1; 1 where there are fewer than 10 rows.
+        From 0 to 1; 1 if there are fewer than 10 rows.
     """
     if votes.n_rows < _LEAST_ROWS_OF_THE_FOLDS:
         return 1.0
@@ -199,13 +175,13 @@ def slope_of_public_rows(grow: Callable[..., Partition], votes: PublicVotes, dep
         product += float(np.sum((found - leaf_rows[:, np.newaxis] * base) * fitted))
         square += float(leaf_rows @ np.sum(fitted**2, axis=1))
         sampled += others.row_variance(partition) * float(leaf_rows @ _sampling(counts, base))
-    # Where little is known, the slope is 1: as much is added to both as the product's noise.
+    # With little information the slope is near 1: the product's noise is added to numerator and denominator.
     noise = np.sqrt(square * np.mean(base * (1 - base)))
     return float(np.clip((product + noise) / max(max(square - sampled, 0.0) + noise, 1e-300), 0.0, 1.0))
 
 
 def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
-    """Return what sampling adds to the squared differences of shares in leaves, with one pseudo-row each."""
+    """Return the part of sampling in the squared differences of shares in leaves, with a pseudo-row each."""
     rows = counts.sum(axis=1)
     shares = (counts + base) / (rows[:, np.newaxis] + 1.0)
     return rows / (rows + 1.0) ** 2 * (1.0 - np.sum(shares**2, axis=1))
@@ -214,56 +190,9 @@ def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
 # Design of a tree: partition, release mechanism, classes, bounds and public counts.
 
 
-@dataclass(frozen=True, eq=False)
-class PendingSplits:
-    """Public side of splits that private rows will choose.
-
-    Attributes
-    ----------
-    budget : SplitBudget
-        How epsilon is divided.
-    votes : PublicVotes
-        Public rows; there may be none.
-    """
-
-    budget: SplitBudget
-    votes: PublicVotes
-
-
-class ReleaseMechanism(Protocol):
-    """A mechanism that releases counts of the private rows by leaf and label.
-
-    A `LocalRandomizer` is one: the counts are those of its reports. See there for the members.
-    """
-
-    name: str
-    relation: str
-    epsilon: Fraction
-    n_cells: int
-    n_labels: int
-
-    @property
-    def sensitivity(self) -> int | None:
-        """Integer L1 sensitivity, where there is additive noise."""
-
-    @property
-    def noise_scale(self) -> int | Fraction | None:
-        """Scale of the noise on the integers, where there is additive noise."""
-
-    def describe(self) -> str:
-        """Return the mechanism and its resolved parameters in a few words."""
-
-    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Draw what is released of rows of the categories ``n_labels * leaf + label``."""
-
-    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return signed sums, or numbers by label where there are more than two."""
-
-    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
-        """Return unbiased estimates of the rows in the leaves; None where the release has none."""
-
-    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
-        """Return the variance of the difference of two labels' estimates in every leaf."""
+# A mechanism that releases counts of the private rows by leaf and label. Those of a curator and of planned
+# releases have the members of a `LocalRandomizer`, where these are described.
+ReleaseMechanism = LocalRandomizer | NoisyHistogram | PrivateSplitsMechanism | PlannedLeaves
 
 
 @public_module("skprivate.tree")
@@ -278,37 +207,37 @@ class TreeDesign:
     randomizer : ReleaseMechanism
         The mechanism that releases counts of the categories.
     classes : ndarray of shape (n_labels,)
-        The labels, sorted; of a tree of numbers the two bounds of these.
+        The labels, sorted; for a tree of numbers, their two bounds.
     bounds : tuple of two ndarrays of shape (n_features,)
         Lower and upper bounds of X.
     rule : str
         The rule that the partition was grown by.
     public_counts : ndarray of shape (n_leaves, n_labels)
-        Public rows by leaf and label; of numbers, sums of their shares.
+        Public rows by leaf and label; for numbers, sums of their shares.
     feature_names : tuple of str or None
-        Names of the columns of X, where they have some.
+        Names of the columns of X, if they have names.
     public_slope : float
         From `slope_of_public_rows`.
-    pending : PendingSplits or None
-        What is needed where private rows choose the splits, which are not there yet.
+    pending : tuple of SplitBudget and PublicVotes, or None
+        If private rows will choose the splits: how epsilon is divided, and the public rows.
     public_model : PublicModel or None
         A classifier that was fitted to public rows.
     leaf_model : LeafModel or None
-        What it predicts in the leaves.
+        Its predictions in the leaves.
     first_phase : FirstPhase or None
-        The reports that shape the partition, which is the root before they are there; None where none do.
+        The reports that shape the partition, which is the root before they have arrived; None without them.
     cells : NumberCells or None
-        What the cells of a release about numbers say; None of labels.
+        The cells of a release about numbers; None for labels.
     public_row_variance : float
         From `PublicVotes.row_variance`.
     public_total_variance : float
-        The same on a tree of a single leaf; without public rows what is usual.
+        The same on a tree of a single leaf; without public rows a usual value.
     declared : ndarray of shape (2,), or None
-        Bounds of numbers before they were narrowed to `classes`; None: they were not.
+        Bounds of numbers before they were narrowed to `classes`; None if they were not.
     split_scales : tuple of float
-        Scale of the noise of every level's scores, in rows, where private rows chose the splits.
+        Scale of the noise of every level's scores, in rows, if private rows chose the splits.
     n_candidates : int
-        Number of the candidates that were compared in a node.
+        Number of candidates that were compared in a node.
     """
 
     partition: Partition
@@ -319,7 +248,7 @@ class TreeDesign:
     public_counts: IntArray | FloatArray
     feature_names: tuple[str, ...] | None = None
     public_slope: float = 1.0
-    pending: PendingSplits | None = None
+    pending: tuple[SplitBudget, PublicVotes] | None = None
     public_model: PublicModel | None = None
     leaf_model: LeafModel | None = None
     first_phase: FirstPhase | None = None
@@ -347,13 +276,13 @@ class TreeDesign:
         )
 
     def describe_mechanism(self) -> str:
-        """Return what is released, in a few words."""
+        """Return a short description of the release."""
         own, first = self.randomizer.describe(), self.first_phase
         return own if first is None else f"{first.randomizer.describe()}; then, by the other clients, {own}"
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
-        """Return what is released, in order."""
-        if isinstance(self.randomizer, PaidTreeMechanism):
+        """Return the releases in order."""
+        if isinstance(self.randomizer, PrivateSplitsMechanism):
             return self.randomizer.releases
         leaves = ReleaseRecord.of("counts of the leaves", self.randomizer)
         if self.first_phase is None:
@@ -363,7 +292,7 @@ class TreeDesign:
         return shape, replace(leaves, rows=rows[1])
 
     def reports_of_leaves(self, n_used: int) -> int:
-        """Return how many of so many private rows fill the leaves."""
+        """Return the number of the private rows that fill the leaves."""
         return n_used if self.first_phase is None else n_used - self.first_phase.n_reports
 
     @property
@@ -373,7 +302,7 @@ class TreeDesign:
 
 
 def unprotected_facts(tree: Any, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
-    """Return what a statement on a release of so many private rows names as not protected."""
+    """Return the facts that a statement on this release lists as not protected."""
     protected = tree._inputs_to_declare()
     sources = {}
     for name in (tree._bounds_parameter, tree._target_parameter):
@@ -393,8 +322,8 @@ def unprotected_facts(tree: Any, design: TreeDesign, n_used: int, grouped: bool)
         **sources,
     }
     if design.pending is not None:
-        # Before they are chosen; a path may end where its box has no width.
-        levels = len(design.pending.budget.level_epsilons)
+        # The splits are not chosen yet. A path may end at a box without width.
+        levels = len(design.pending[0].level_epsilons)
         facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
     if design.first_phase is not None:
         facts["reports that shape the tree"] = design.first_phase.n_reports
@@ -409,25 +338,25 @@ def unprotected_facts(tree: Any, design: TreeDesign, n_used: int, grouped: bool)
 
 # A curator's rows: rounds of noisy sums.
 
-# Steps of a target between its bounds, log2: sums of squares of 2^32 rows fit 64 bits. The mean of n equal
-# targets is rounded by at most 2^-16 of the width, less than the noise's standard deviation, some
-# 2 / (n epsilon) of it, up to n epsilon = 2^17.
+# log2 of the number of steps of a target between its bounds: sums of squares of 2^32 rows fit 64 bits. The
+# mean of n equal targets is rounded by at most 2^-16 of the width. That is less than the noise's standard
+# deviation, some 2 / (n epsilon) of the width, up to n epsilon = 2^17.
 _BITS = 15
 
 
 @dataclass(frozen=True)
 class LeafSums:
-    """What a curator sums in the leaves of a tree.
+    """The sums in the leaves of a curator's tree.
 
     Attributes
     ----------
     cells : NumberCells or None
-        The cells that a number is divided among; None: rows are counted by label.
+        The cells among which a number is divided; None: rows are counted by label.
     narrows : bool
-        Whether bounds of numbers are narrowed where splits are paid for: a public model speaks of shares of
-        the declared width.
+        Whether bounds of numbers are narrowed if private rows choose the splits. They are not if a public
+        model predicts shares of the declared width.
     max_weight : float or None
-        Bound on the weight of a row; None: all rows count alike.
+        Bound on the weight of a row; None: all rows have the weight 1.
     """
 
     cells: NumberCells | None
@@ -440,20 +369,20 @@ class LeafSums:
 
     @property
     def n_target_bins(self) -> int:
-        """Number of bins by which bounds of numbers are narrowed; 0: they are not."""
+        """Number of bins by which bounds of numbers are narrowed; 0 if they are not."""
         return N_BINS if self.cells is not None and self.narrows else 0
 
     def masses(self, classes: NDArray[Any]) -> LabelMasses | NumberMasses:
-        """Return what a row adds to the cells of its leaf."""
+        """Return the contributions of a row to the cells of its leaf."""
         if self.cells is None:
             return LabelMasses(len(classes), self._steps)
         low, high = (float(bound) for bound in classes)
-        # Steps of weights take the room of the finer steps of targets.
+        # With weights, targets have fewer steps, so that the products fit.
         bits = _BITS if self.max_weight is None else NUMBER_BITS
         return NumberMasses(low / 2 + high / 2, high / 2 - low / 2, bits, largest=self._steps)
 
     def plan(self, design: TreeDesign) -> Plan:
-        """Return what is summed in the leaves."""
+        """Return the plan of the sums in the leaves."""
         if self.cells is None and self.max_weight is None:
             return CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))
         return MassesPlan.of_leaves(design.partition, self.masses(design.classes))
@@ -464,7 +393,7 @@ class LeafSums:
         """Return the noise of these sums at an epsilon."""
         total = 1
         if self.cells is not None:
-            # What a row adds does not depend on the bounds of numbers.
+            # The contribution of a row does not depend on the bounds of numbers.
             masses = self.masses(np.arange(2.0))
             n_labels, total = masses.n_cells, masses.total
         return NoisyHistogram(epsilon, n_cells, n_labels, rows_per_unit, total * self._steps, self.max_weight)
@@ -473,10 +402,10 @@ class LeafSums:
 def divide_budget(
     tree: Any, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
 ) -> SplitBudget | None:
-    """Return how epsilon is divided where a curator's rows choose splits; None where they do not."""
+    """Return how epsilon is divided if a curator's rows choose the splits; None if they do not."""
     if tree._deployment != "curator":
         return None
-    own_depth = tree.max_depth == "auto" and tree._pruning.has_own_depth
+    own_depth = tree.max_depth == "auto" and tree._pruning.as_printed
     epsilon = check_epsilon(tree.epsilon)
     automatic = tree.split_share == "auto"
     worth_it = n_rows * epsilon > tree._rows_for_a_public_row * rows_per_unit * n_public
@@ -488,52 +417,51 @@ def divide_budget(
         groups = tree.domain.groups
         ordered = columns_to_order(groups, epsilon * share * ORDER_SHARE, n_rows, rows_per_unit)
         columns = ComparedColumns(groups, ordered, n_labels)
-    # How many columns there are is not known yet where steps in front make them.
+    # The number of columns is not known yet if earlier steps of a pipeline make them.
     n_bins = (DEFAULT_BINS,) * (n_features or 1) if columns is None else columns.n_bins
     wanted = automatic_levels(n_rows, epsilon, rows_per_unit)
     wanted = wanted if tree.max_depth == "auto" else tree._check_depth(n_public)
     n_levels = min(wanted, most_levels(n_bins, n_labels), DEEPEST_COMPLETE)
     sums = tree._sums
-    # What a row adds does not depend on what the target is, but for its kind.
+    # The contribution of a row depends only on the kind of the target.
     total = sums.masses(np.arange(2.0)).for_splits().total
     return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns, total, sums.n_target_bins)
 
 
-def design_paid_splits(
+def design_private_splits(
     tree: Any, rows: TreeRows, budget: SplitBudget, model: PublicModel | None
 ) -> TreeDesign:
-    """Make what is public before private rows choose the splits: the root."""
+    """Return the public design before private rows choose the splits: the root."""
     root = Partition.from_splits([-1], [], *rows.bounds)
     leaf = tree._sums.noise(budget.leaf_epsilon, 1, len(rows.classes), budget.rows_per_unit)
     design: TreeDesign = tree._begin(rows, root, leaf, "private", public_model=model)
-    # Public rows are counted for the statement, and where there are too few rows for a split.
+    # Public rows are counted for the statement, and for a tree without any split.
     design = design.with_leaves(root, leaf, rows.votes)
     if not budget.level_epsilons:
         return design
-    pending = PendingSplits(budget, rows.votes)
-    return replace(design, randomizer=PaidTreeMechanism(budget, leaf), pending=pending)
+    return replace(design, randomizer=PrivateSplitsMechanism(budget, leaf), pending=(budget, rows.votes))
 
 
 def sum_in_rounds(
     design: TreeDesign, spent: PrivacySpent, sums: LeafSums
 ) -> Rounds[tuple[TreeDesign, IntArray]]:
-    """Yield the rounds of a fit: those that choose splits, where they are paid for, and the sums."""
+    """Yield the rounds of a fit: those in which private rows choose splits, if they do, and the sums."""
     uncharged: PrivacySpent | None = spent
     if design.pending is not None:
-        design, uncharged = yield from _choose_splits(design, design.pending, spent, sums)
+        design, uncharged = yield from _choose_splits(design, *design.pending, spent, sums)
     counts = yield Round(sums.plan(design), design.randomizer, uncharged)  # type: ignore[arg-type]
     return design, counts
 
 
 def _choose_splits(
-    design: TreeDesign, pending: PendingSplits, spent: PrivacySpent, sums: LeafSums
+    design: TreeDesign, budget: SplitBudget, votes: PublicVotes, spent: PrivacySpent, sums: LeafSums
 ) -> Rounds[tuple[TreeDesign, PrivacySpent | None]]:
-    """Yield rounds for bounds of numbers and for an order of levels, and one for every level of splits.
+    """Yield rounds for bounds of numbers and for an order of levels, and one round for every level of splits.
 
-    The first two only where they are paid for. Returned is the design with the leaves, and what is still
-    to be charged: all of it where there was no round, as the box is a point.
+    The first two rounds are there only if the budget has a part for them. Returns the design with the leaves,
+    and the statement that is still to be charged: this is None, except if there was no round because the box
+    is a point.
     """
-    budget, votes = pending.budget, pending.votes
     uncharged: PrivacySpent | None = spent
     if budget.target is not None:
         declared = sums.masses(design.classes)
@@ -568,16 +496,16 @@ def _choose_splits(
 
 # Clients: one report each, here simulated.
 
-# Below it the noise of a report's estimate passes what doubles tell from their square.
+# Below it the noise of a report's estimate is too large for exact arithmetic with doubles.
 _LEAST_EPSILON = Fraction(1, 10**6)
 
 
 def plan_first_phase(tree: Any, rows: TreeRows, n_clients: int) -> TreeDesign | None:
-    """Return the design of a tree that a share of the clients will shape; None where none do."""
-    own_depth = tree.max_depth == "auto" and tree._pruning.has_own_depth
+    """Return the design of a tree that a share of the clients will shape; None if none will."""
+    own_depth = tree.max_depth == "auto" and tree._pruning.as_printed
     groups = () if tree.domain is None else tree.domain.groups
     few = (len(groups) or len(rows.bounds[0])) <= FEW_COLUMNS
-    # Halving levels in the order in which they are declared parts them at random.
+    # Halving levels in their declared order would divide them at random.
     halved = tree.split_share == "auto" and few and all(group.n_levels < 3 for group in groups)
     if halved or tree.rule == "random" or tree.protect == "label" or own_depth or tree.split_share == 0:
         return None
@@ -589,7 +517,7 @@ def plan_first_phase(tree: Any, rows: TreeRows, n_clients: int) -> TreeDesign | 
         return None
     if epsilon < _LEAST_EPSILON:
         raise ValueError("epsilon is too small for two phases: pass split_share=0.")
-    # What the second phase refuses is to be heard of before anything is charged.
+    # Errors of the second phase must be raised before anything is charged.
     tree._make_randomizer(2 if tree.max_depth == "auto" else 2**tree.max_depth, n_labels, 1)
     root = Partition.from_splits([-1], [], *rows.bounds)
     leaves = PlannedLeaves(first, tree.mechanism)
@@ -597,12 +525,11 @@ def plan_first_phase(tree: Any, rows: TreeRows, n_clients: int) -> TreeDesign | 
 
 
 def shape_by_reports(tree: Any, design: TreeDesign, first: FirstPhase, n_clients: int) -> TreeDesign:
-    """Return the design whose leaves follow from the reports of the first phase; n_clients fill them."""
+    """Return the design with the leaves that the reports of the first phase give; n_clients fill them."""
     model, n_labels = first.fit_model(tree.partition_seed), len(design.classes)
     partition = first.grow(model, tree._check_depth(0), tree.criterion, tree.min_samples_leaf)
     if tree.max_depth == "auto":
-        inputs = tree._depth_inputs(partition, design.rule, None, n_clients, n_labels)
-        partition = partition.truncate(tree._pruning.choose_depth(inputs))
+        partition = partition.truncate(tree._automatic_depth(partition, None, n_clients, n_labels))
     randomizer = tree._make_randomizer(partition.n_leaves, n_labels, 1)
     shaped = replace(design, first_phase=first, public_model=model)
     return shaped.with_leaves(partition, randomizer, None)
@@ -612,14 +539,14 @@ def collect_reports(
     tree: Any, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy
 ) -> tuple[TreeDesign, IntArray]:
     """Charge the cost and draw every client's report; return the finished design and the leaves' counts."""
-    # Reports are drawn row by row: no round of sums, although what is released is a sum of them.
+    # Reports are drawn row by row, without rounds, although their sum is released.
     first = design.first_phase
     leaves = design.partition.apply(rows.X) if first is None else None
     tree.charge(spent)
     kept = rows.prepare(entropy.random_bytes).kept
     everyone = np.arange(len(rows.X))
     numbers = everyone if kept is None else everyone[kept]
-    # Drawn before any report, so that what was released changes no rounding.
+    # Drawn before any report, so that no release affects the rounding.
     n_labels = len(design.classes) if design.cells is None else design.cells.n_cells
     labels = tree._draw_labels(rows, numbers, n_labels, entropy)
     if first is not None:

@@ -23,30 +23,32 @@ from ..utils._public_module import public_module
 
 # Validated private and public rows of a tree.
 
-# Copies that stand for a public number: their labels have its share, to a sixteenth of the width.
+# Copies of a public row with a number: the share of labels among them is the number, to a sixteenth of the
+# width. Set by hand.
 _COPIES = 16
-# Least variance, as a part of the largest, which keeps divisions finite.
+# Smallest variance, relative to the largest, which keeps divisions finite.
 _LEAST_VARIANCE = 1e-6
-# Rows that vary as all do, beside those of the leaves: these were chosen by the same rows, to differ.
+# Pseudo-rows with the variance of all rows, added to those of the leaves: the same rows chose the leaves so
+# that they differ. Set by hand.
 _PSEUDO_ROWS = 4
-# The golden ratio: multiples of it fill the interval evenly, so that the rounding of the rows adds up to 0.
+# The golden ratio: its multiples fill the interval evenly, so rounding errors of the rows add up to about 0.
 _GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, eq=False)
 class PublicVotes:
-    """Public rows with labels; a row with a number counts as copies, whose labels have its share.
+    """Public rows with labels; a row with a number counts as several copies with labels in this proportion.
 
     Attributes
     ----------
     X : ndarray of shape (n, d)
     labels : ndarray of int32 of shape (n,)
-        With copies, how many of them have the second label.
+        With copies, the number of them that have the second label.
     n_labels : int
     copies : int
-        What a row counts as.
+        Number of copies of a row.
     shares : ndarray of shape (n,) or None
-        The numbers, from 0 at the lower bound to 1; None of labels.
+        The numbers, from 0 at the lower bound to 1 at the upper one; None for labels.
     """
 
     X: FloatArray
@@ -76,12 +78,12 @@ class PublicVotes:
         return PublicVotes.of_numbers(self.X, shares_of(numbers, new))
 
     def where(self, kept: BoolArray) -> "PublicVotes":
-        """Return the votes of some of the rows; `kept` has one place a row."""
+        """Return the votes of some of the rows; `kept` has one value for each row."""
         shares = None if self.shares is None else self.shares[kept]
         return PublicVotes(self.X[kept], self.labels[kept], self.n_labels, self.copies, shares)
 
     def count(self, partition: Partition) -> IntArray | FloatArray:
-        """Return the numbers of public rows by leaf and label; of numbers, their shares."""
+        """Return the numbers of public rows by leaf and label; for numbers, sums of shares."""
         counts = np.zeros((partition.n_leaves, self.n_labels), dtype=np.int64)
         if self.shares is None:
             count_leaves(partition.apply(self.X), self.labels, counts)
@@ -91,7 +93,7 @@ class PublicVotes:
         return np.column_stack([np.bincount(leaf, minlength=partition.n_leaves) - upper, upper])
 
     def sum_by(self, axis: Axis) -> FloatArray:
-        """Return the numbers of public rows by the cells of an axis and label; of numbers, their shares."""
+        """Return the numbers of public rows by the cells of an axis and label, or sums of shares."""
         rows = PreparedRows(self.X)
         cell = axis.codes(rows)
         if self.shares is None:
@@ -103,9 +105,9 @@ class PublicVotes:
 
     @property
     def total_variance(self) -> float | None:
-        """Variance of a row's share, as a part of that of a label with the same mean: 1 of labels.
+        """Variance of a row's share, relative to that of a label with the same mean: 1 for labels.
 
-        None where there are fewer than two rows.
+        None if there are fewer than two rows.
         """
         if self.shares is None:
             return 1.0
@@ -116,10 +118,10 @@ class PublicVotes:
         return float(np.clip(part, _LEAST_VARIANCE, 1.0))
 
     def row_variance(self, partition: Partition) -> float:
-        """Return the variance of a row's share within its leaf, as a part of that of a label: 1 of labels.
+        """Return the variance of a row's share within its leaf, relative to that of a label: 1 for labels.
 
-        A label that is 1 with probability p has the variance p (1 - p), and no share from 0 to 1 with the
-        mean p has more.
+        A label that is 1 with probability p has the variance p (1 - p). No share from 0 to 1 with the mean p
+        has a larger one.
         """
         if self.shares is None or len(self.shares) < 2:
             return 1.0
@@ -136,13 +138,13 @@ class PublicVotes:
 
 @dataclass(kw_only=True)
 class TreeRows:
-    """Validated rows, which are public, and whose they are; kept during one fit only.
+    """Validated rows with the marks of public rows and the persons; kept during one fit only.
 
     Attributes
     ----------
     X : ndarray of shape (n_rows, d)
     labels : ndarray of int32 of shape (n_rows,), or None
-        Positions in `classes`; a label outside them counts as the first. None: the target is a number.
+        Positions in `classes`; a label that is not in them counts as the first. None: the target is a number.
     y : ndarray of float64 of shape (n_rows,), or None
         Numbers, not yet clipped to their bounds, which are the two `classes`.
     public : ndarray of bool of shape (n_rows,)
@@ -152,7 +154,7 @@ class TreeRows:
         The labels, or the bounds of the numbers.
     bounds : tuple of two ndarrays of shape (d,)
     rows_per_unit : int
-        Rows of one person that count; 1 where the unit is the row.
+        Largest number of rows of one person that count; 1 if the unit is the row.
     """
 
     X: FloatArray
@@ -171,10 +173,10 @@ class TreeRows:
 
     @property
     def n_used(self) -> int:
-        """Number of private rows that count at most; the same whatever rows a person has."""
+        """Largest number of private rows that can count; it does not depend on the rows of a person."""
         if self.units is None:
             return len(self.public) - self.n_public
-        # Not the exact number: one person's rows would show in it.
+        # Not the exact number: it would reveal how many rows one person has.
         return self.units.n_units * self.rows_per_unit
 
     @cached_property
@@ -187,7 +189,7 @@ class TreeRows:
         return PublicVotes(X, self.labels[self.public], len(self.classes))
 
     def prepare(self, random_bytes: Callable[[int], bytes]) -> PreparedRows:
-        """Return all rows, of which the private ones count, and of a person so many as may."""
+        """Return all rows, with the numbers of the private ones that count."""
         kept: Any = ~self.public if self.n_public else None
         if self.units is not None:
             chosen = self.units.choose_rows(self.rows_per_unit, random_bytes(KEY_BYTES))
@@ -196,10 +198,10 @@ class TreeRows:
 
 
 def shares_of(y: FloatArray, bounds: NDArray[Any]) -> FloatArray:
-    """Return numbers as shares of the width between two bounds, from 0 to 1; those beyond are clipped."""
+    """Return numbers as shares of the width between two bounds, clipped to 0 and 1."""
     low, high = (float(bound) for bound in bounds)
     center, half = low / 2 + high / 2, high / 2 - low / 2
-    # Divided first: the difference of two bounds may overflow.
+    # Divided before the subtraction: the difference of two bounds may overflow.
     shares = y / half
     shares -= center / half
     shares += 1.0
@@ -213,7 +215,8 @@ def round_at_random(
     """Return one of the levels 0 to n_levels - 1 for every share, whose mean is the share up to 2^-53."""
     place = shares * (n_levels - 1)
     below = place.astype(np.int64)
-    # A uniform number is below a share by its first 16 bits, or where these are the share's by the others.
+    # The first 16 bits decide whether a uniform number is below a share; if they are equal, the other bits
+    # do.
     place -= below
     place *= 2.0**16
     head, first = place.astype(np.uint16), np.frombuffer(random_bytes(2 * len(shares)), dtype=np.uint16)
@@ -226,22 +229,22 @@ def round_at_random(
 
 # Leaf counts of a trusted curator, released with exact discrete Laplace noise; cells of numbers.
 
-#: Variance of numbers as a part of the largest within their bounds, where nothing shows it: that of a normal
-#: distribution whose bounds are three standard deviations away from its mean.
+#: Variance of numbers, relative to the largest within their bounds, if there is no information about it: that
+# of a normal distribution with bounds three standard deviations away from its mean.
 USUAL_VARIANCE = 1 / 9
 
 
 @public_module("skprivate.tree")
 @dataclass(frozen=True, eq=False)
 class NumberCells:
-    """Cells beside each other in every leaf, among which a row is divided by its share t of the width.
+    """Cells of a leaf among which a row is divided by its share t of the width.
 
     Attributes
     ----------
     values : ndarray of shape (n_cells,)
-        Sums over the cells, times these, are the sum of t.
+        The sums of the cells times these values add up to the sum of t.
     squares : ndarray of shape (n_cells,)
-        Sums over the cells, times these, are the sum of t^2, or of the square of what t was rounded to.
+        The sums of the cells times these values add up to the sum of t^2, or of the squares of the rounded t.
     """
 
     values: FloatArray
@@ -254,7 +257,7 @@ class NumberCells:
 
     @classmethod
     def of_levels(cls, n_levels: int) -> Self:
-        """Return the cells of rows that are in one of them: t was rounded at random to one of the levels."""
+        """Return the cells of randomly rounded rows: a row is in the cell of its level."""
         levels = np.arange(n_levels) / (n_levels - 1)
         return cls(levels, levels**2)
 
@@ -274,7 +277,7 @@ class NumberCells:
 
 
 def usual_variance(cells: NumberCells | None, votes: PublicVotes | None) -> float:
-    """Return the variance of the target as a part of the largest, where only public rows may show it."""
+    """Return the variance of the target, relative to the largest, from public rows if there are any."""
     if cells is None:
         return 1.0
     found = None if votes is None else votes.total_variance
@@ -292,22 +295,22 @@ class NoisyHistogram:
     n_cells : int
         Number of leaves.
     n_labels : int
-        Number of labels, or of the cells that a number is divided among.
+        Number of labels, or of the cells among which a number is divided.
     rows_per_unit : int
-        Rows that one unit of privacy contributes at most.
+        Largest number of rows that one unit of privacy contributes.
     row_total : int, default=1
-        What a row adds to the counts of its leaf, all labels together.
+        Amount that a row adds to the counts of its leaf, all labels together.
     max_weight : float, default=None
-        Rows have weights from 0 to this one, and one of the largest weight adds `row_total`; None: all rows
-        add the same.
+        Largest weight of a row. Rows have weights from 0 to this one, and a row of the largest weight adds
+        `row_total`. None: all rows add the same.
 
     Notes
     -----
     **Privacy.** Relation: replace-one. Replacing a row takes at most `row_total` from some counts and adds at
-    most as much to others: the counts move by at most ``2 * row_total`` in L1, and by ``2 * row_total *
-    rows_per_unit`` when a unit's rows are replaced, which is attained. The noise is exact discrete Laplace
-    noise of scale ``sensitivity / epsilon`` on the integers, rounded up where that has more binary digits
-    than the sampler takes.
+    most as much to others. The counts change by at most ``2 * row_total`` in L1. They change by at most ``2 *
+    row_total * rows_per_unit`` if a unit's rows are replaced, and this is attained. The noise is exact
+    discrete Laplace noise of scale ``sensitivity / epsilon`` on the integers. The scale is rounded up if it
+    has more binary digits than the sampler accepts.
     """
 
     name = "histogram"
@@ -333,17 +336,17 @@ class NoisyHistogram:
 
     @property
     def weight_variance(self) -> float:
-        """Largest variance of what a row adds to a weighted sum, in units of its weight and a row's own."""
+        """Largest variance of a row's part of a weighted sum, in units of its weight and its own variance."""
         return 1.0 if self._max_weight is None else self._max_weight
 
     @property
     def _unit(self) -> float:
-        """What a row of weight 1 adds."""
+        """Amount that a row of weight 1 adds."""
         return self._row_total / self.weight_variance
 
     @property
     def total_is_public(self) -> bool:
-        """Whether the number of rows, times what one adds, is the sum of all counts."""
+        """Whether the sum of all exact counts is the public number of rows, times what one row adds."""
         return self._rows_per_unit == 1 and self._max_weight is None
 
     def describe_noise(self) -> str:
@@ -364,18 +367,18 @@ class NoisyHistogram:
         return self._mechanism.randomize(values.reshape(self.n_cells, self.n_labels), entropy)
 
     def count_rows(self, counts: ArrayLike, n: int) -> int:
-        """Return the number of rows, or their weight, behind the counts: n, or an estimate."""
+        """Return the number of rows in the counts, or their weight: n, or an estimate."""
         if self.total_is_public:
             return n
         largest = n * self.weight_variance
-        # Of several rows of a person some may be missing, and weights may be as small as they like.
+        # Some of a person's rows may be missing, and weights may be arbitrarily small.
         least = n / self._rows_per_unit if self._max_weight is None else 1.0
         return int(np.clip(np.sum(counts) / self._unit, least, max(largest, least)))
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return the noisy counts, all moved by the same amount to the number of rows, where it is public."""
+        """Return the noisy counts, shifted by one constant so that they add up to n, if that is public."""
         noisy = np.asarray(counts, dtype=np.float64) / self._unit
-        # Of several rows of a person some may be missing, which is not public.
+        # The number of a person's rows that are missing is not public.
         return noisy + (n - noisy.sum()) / noisy.size if self.total_is_public else noisy
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
@@ -383,18 +386,19 @@ class NoisyHistogram:
         return self.estimate(counts, n).sum(axis=1)
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
-        """Return the variance of the difference of two labels' estimates in every leaf, whatever the rows."""
+        """Return the variance of the difference of two labels' estimates in every leaf, for any rows."""
         return np.full(self.n_cells, 2 * self._mechanism.variance / self._unit**2)
 
 
 def least_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    """Return the least scale that the sampler takes and that spends no more than epsilon, nearly."""
+    """Return nearly the smallest scale that the sampler accepts and that spends no more than epsilon."""
     exact = sensitivity / epsilon
     if exact > MAX_SCALE:
-        raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52.")
+        raise ValueError("epsilon is too small for the sensitivity: the scale of the noise exceeds 2^52.")
     if exact.numerator <= MAX_SCALE and exact.denominator <= MAX_SCALE:
         return exact
-    # Up to a fraction with about 50 binary digits above, and no more than 52 below.
+    # Rounded up to a fraction with about 50 binary digits in the numerator, and at most 52 in the
+    # denominator.
     digits = exact.numerator.bit_length() - exact.denominator.bit_length()
     steps = 2 ** min(max(50 - digits, 0), 52)
     return Fraction(math.ceil(exact * steps), steps)

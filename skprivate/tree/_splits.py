@@ -32,38 +32,40 @@ from ..utils import check_epsilon
 from ._rows import NoisyHistogram, least_scale
 from ._score_kernels import fill_scores
 
-# Narrower bounds of numbers, by noisy counts of the private targets between the declared ones.
+# Narrower bounds of numbers, from noisy counts of the private targets between the declared bounds.
 
 #: Bins of equal width between the declared bounds: bounds that are ten times too wide keep four of them.
 N_BINS = 32
-#: Share of the splits' budget that the counts get. On Friedman's, a linear, a skewed, a step and a weak
-# function with 4,000 and 40,000 rows, epsilon .5 and 2, a tenth cost nothing within tight bounds but in one
-# case; within bounds ten times too wide it won .1 to .8 in R2 where n epsilon is 8,000 or more.
+#: Share of the splits' budget that is spent on the counts. Measured on Friedman's, a linear, a skewed, a step
+# and a weak function with 4,000 and 40,000 rows, epsilon 0.5 and 2. With tight bounds a tenth lost no
+# accuracy but in one case. With bounds ten times too wide it gained 0.1 to 0.8 in R2 if n epsilon is 8,000 or
+# more.
 RANGE_SHARE = Fraction(1, 10)
-# Bins at an end are given up one by one, while the sum of those that are is within so many standard
-# deviations of its noise, and while these are no more than this share of the rows: so many targets may be
-# clipped there. Of .05, .1, .2 and .4 on the same functions with 1,500 to 8,000 rows, the last two were
-# better where bounds are too wide, and none where they are tight. An end that holds a few per cent of the
-# rows, as of claims that are mostly 0, stops it at once: a single bin has the least noise.
+# Bins at an end are dropped one by one, while the sum of the dropped bins is within this many standard
+# deviations of its noise, and while these deviations are at most this share of the rows. At most that share
+# of the targets is clipped at the end. Of 0.05, 0.1, 0.2 and 0.4, on the same functions with 1,500 to 8,000
+# rows, the last two were better if bounds are too wide, and none was if they are tight. If an end holds a few
+# per cent of the rows, as with claims that are mostly 0, no bin is dropped there: a single bin has the least
+# noise.
 _DEVIATIONS, _MOST_CLIPPED = 2.5, 1 / 5
 
 
 def narrow_bounds(counts: IntArray, noise: NoisyHistogram, bounds: NDArray[np.float64]) -> FloatArray:
-    """Return the bounds between which nearly all targets lie, as noisy counts tell.
+    """Return the bounds between which nearly all targets lie, according to noisy counts.
 
     Parameters
     ----------
     counts : ndarray of int64 of shape (n_bins, 1)
         Noisy counts of the targets, in bins of equal width.
     noise : NoisyHistogram
-        What was added.
+        The noise that was added.
     bounds : ndarray of shape (2,)
         The declared bounds.
 
     Returns
     -------
     bounds : ndarray of shape (2,)
-        Edges of bins. The declared ones where noise hides too many rows.
+        Edges of bins; the declared bounds if noise hides too many rows.
     """
     n_bins, n_rows = len(counts), float(counts.sum())
     variance = float(noise.variance(1)[0]) / 2
@@ -75,29 +77,32 @@ def narrow_bounds(counts: IntArray, noise: NoisyHistogram, bounds: NDArray[np.fl
 
 
 def _empty_bins(counts: IntArray, variance: float, n_rows: float) -> int:
-    """Return how many of the first bins hold no more than noise explains, each with those before it."""
+    """Return the number of first bins whose cumulative sums are no larger than noise explains."""
     limit = _DEVIATIONS * np.sqrt(variance * np.arange(1, len(counts) + 1))
     filled = (np.cumsum(counts) > limit) | (limit > _MOST_CLIPPED * n_rows)
     return int(np.argmax(filled)) if filled.any() else len(counts)
 
 
-# Order of levels by noisy counts of their labels, and the columns that paid splits compare.
+# Order of levels by noisy counts of their labels, and the columns that private splits compare.
 
-# Candidates of a column of numbers are the thresholds between so many bins of equal width.
+# Number of bins of equal width of a column of numbers; the candidates are the thresholds between them. Set by
+# hand.
 DEFAULT_BINS = 32
-# The constants below were chosen on six simulations at epsilon .25, 1 and 4 with 600 to 20,000 rows: levels
-# that tell nothing, few rows, 100 levels, twelve columns, one level that tells, and three classes; and tested
-# on the tables of benchmarks/figures/trees/native_columns.py.
-#: Share of the splits' budget that the order of the levels gets, of .1, .2, .3 and .5: .1 lost up to .05 with
-# 100 levels and three classes, .5 up to .06 where levels tell nothing; .3 was the best, or within .01 of it.
+# The constants below were chosen on six simulations at epsilon 0.25, 1 and 4 with 600 to 20,000 rows: levels
+# without an effect, few rows, 100 levels, twelve columns, one level with an effect, and three classes. They
+# were tested on the tables of benchmarks/figures/trees/native_columns.py. Share of the splits' budget that is
+# spent on the order of the levels. Of 0.1, 0.2, 0.3 and 0.5, the value 0.1 lost up to 0.05 with 100 levels
+# and three classes, and 0.5 up to 0.06 if levels have no effect. 0.3 was the best, or within 0.01 of it.
 ORDER_SHARE = Fraction(3, 10)
-# Rows of a level, on average, over the scale of the noise, below which an order is not bought: below it three
-# columns of 30 levels that tell nothing lost .02 at epsilon .25; above it 100 levels that tell gained .06.
+# Average number of rows of a level, over the scale of the noise, below which no budget is spent on an order.
+# Below it three columns of 30 levels without an effect lost 0.02 at epsilon 0.25. Above it 100 levels with an
+# effect gained 0.06.
 _LEAST_SIGNAL = 1.5
-# Variance of a class's share over the levels, in units of p (1 - p), by which noisy levels are drawn to the
-# base rate: .2 squared for two equal classes. Only the order of the levels depends on it.
+# Variance of a class's share over the levels, in units of p (1 - p), by which noisy levels are shrunk towards
+# the base rate. For two equal classes it is 0.2 squared. Only the order of the levels depends on it.
 _SPREAD = 0.16
-# Columns that are made of one column of levels at most, for three classes and more.
+# Largest number of ordered columns that are made of one column of levels, for three classes and more. Set by
+# hand.
 _MOST_DIRECTIONS = 3
 
 
@@ -111,18 +116,19 @@ class NoisyLevelCounts:
     n_tables : int
         Number of columns that are counted.
     rows_per_unit : int
-        Rows that one unit of privacy contributes at most.
+        Largest number of rows that one unit of privacy contributes.
     row_total : int, default=1
-        What a row adds to a table, all labels together: of a number more, which is divided between two cells.
+        Amount that a row adds to a table, all labels together; more than 1 for a number, which is divided
+        between two cells.
 
     Notes
     -----
-    **Privacy.** Relation: replace-one. In the table of a column a row has one level (or none, which is a
-    cell as well), and there it adds `row_total` to its label, or divides it between the two cells of its
-    number. Taking it away and putting another one in moves a table by at most ``2 * row_total`` in L1, all
-    tables by ``n_tables`` times that, and replacing the rows of a unit by ``rows_per_unit`` times as much:
-    attained where all levels differ. The noise is exact discrete Laplace noise of scale ``sensitivity /
-    epsilon`` on the integers.
+    **Privacy.** Relation: replace-one. In the table of a column, a row has one level, or it is missing, which
+    is a further cell. There it adds `row_total` to its label, or divides it between the two cells of its
+    number. Replacing a row changes a table by at most ``2 * row_total`` in L1, and all tables by ``n_tables``
+    times as much. Replacing the rows of a unit changes them by ``rows_per_unit`` times that. This is attained
+    if all levels differ. The noise is exact discrete Laplace noise of scale ``sensitivity / epsilon`` on the
+    integers.
 
     Proof: :doc:`/proofs/tree_release`.
     """
@@ -145,10 +151,10 @@ class NoisyLevelCounts:
 def columns_to_order(
     groups: Sequence[ColumnGroup], epsilon: Fraction, n_rows: int, rows_per_unit: int
 ) -> tuple[int, ...]:
-    """Return the numbers of the columns of levels whose order is worth its price: a public rule.
+    """Return the numbers of the columns of levels for which an order is released: a public rule.
 
-    A column of three places or more is left out, the one with the most places first, until the rows of a
-    level, on average, are more than 1.5 times the scale of the noise.
+    Columns of three places or more are dropped, the one with the most places first, until the average number
+    of rows of a level is more than 1.5 times the scale of the noise.
     """
     found = [number for number, group in enumerate(groups) if _n_places(group) >= 3]
     found.sort(key=lambda number: groups[number].n_levels)
@@ -161,20 +167,20 @@ def columns_to_order(
 
 
 def _n_places(group: ColumnGroup) -> int:
-    """Return the number of levels without an order, with missing as one, where cells may be missing."""
+    """Return the number of levels without an order, including missing if cells may be missing."""
     return group.n_levels + (group.indicator is not None or group.absent) if group.n_levels else 0
 
 
 @dataclass(frozen=True)
 class ComparedColumns:
-    """The columns that paid splits compare, made of declared ones; the levels of some of these in an order.
+    """The columns that private splits compare, made of declared ones; some with ordered levels.
 
     Attributes
     ----------
     groups : tuple of ColumnGroup
         The declared columns.
     ordered : tuple of int
-        Numbers of the columns of levels that get an order. Of others every level is compared by itself.
+        Numbers of the columns of levels that get an order. In the others every level is compared by itself.
     n_labels : int
     """
 
@@ -197,7 +203,7 @@ class ComparedColumns:
             elif group.n_levels:
                 bins += [2] * _n_single(group)
             else:
-                # A missing cell takes a bin: below the values, and above them.
+                # A missing cell has its own bin: once below the values, and once above them.
                 bins += [_n_bins(group)] if group.indicator is None else [_n_bins(group) + 1] * 2
         return tuple(bins)
 
@@ -208,7 +214,7 @@ class ComparedColumns:
         return tuple(LevelAxis(group.start, group.n_levels, group.indicator) for group in groups)
 
     def plan(self, masses: Masses) -> MassesPlan:
-        """Return what is summed by the levels of these columns."""
+        """Return the plan of the sums by the levels of these columns."""
         return MassesPlan(self.axes, masses)
 
     def places(self, noisy: FloatArray, variance: float, public: FloatArray) -> dict[int, IntArray]:
@@ -217,7 +223,7 @@ class ComparedColumns:
         Parameters
         ----------
         noisy : ndarray
-            What was released of the sums of `plan`, in rows.
+            The released sums of `plan`, in rows.
         variance : float
             Of the noise.
         public : ndarray
@@ -273,14 +279,14 @@ def _ordered_levels(
 
 
 def _n_single(group: ColumnGroup) -> int:
-    """Return how many levels are compared by themselves: of two, one."""
+    """Return the number of levels that are compared by themselves: one if there are two."""
     return _n_places(group) if _n_places(group) > 2 else 1
 
 
 def _single_levels(number: int, group: ColumnGroup) -> Iterable[tuple[DerivedColumn, float, float]]:
-    """Yield for every level, and for missing where cells may be, a column that is 1 there and 0 elsewhere.
+    """Yield a column for every level, and for missing if cells may be, that is 1 there and 0 elsewhere.
 
-    Of two there is one column, that of the second.
+    For two levels there is one column, that of the second.
     """
     n_places = group.n_levels + (group.indicator is not None)
     for own in range(_n_single(group)) if _n_places(group) > 2 else [1]:
@@ -292,10 +298,10 @@ def _single_levels(number: int, group: ColumnGroup) -> Iterable[tuple[DerivedCol
 def _filled_numbers(
     number: int, group: ColumnGroup, lower: float, upper: float
 ) -> Iterable[tuple[DerivedColumn, float, float]]:
-    """Yield the column with missing cells below its values, and with these above them.
+    """Yield the column with missing cells below its values, and the column with missing cells above them.
 
-    They lie a bin and a half away: with as many bins and one more, the first threshold of the root lies clear
-    of all values, and missing cells are a side of their own.
+    They lie one and a half bins away. With one more bin, the first threshold of the root then separates
+    missing cells from all values.
     """
     n_bins = _n_bins(group)
     n_steps = n_bins - 1 if n_bins == len(group.values) else n_bins
@@ -307,16 +313,17 @@ def _filled_numbers(
 
 
 def _n_bins(group: ColumnGroup) -> int:
-    """Return the number of bins of a column's numbers: one for each where there are few."""
+    """Return the number of bins of a column's numbers: one for each value if there are few values."""
     return len(group.values) if 2 <= len(group.values) < DEFAULT_BINS else DEFAULT_BINS
 
 
 def level_places(counts: FloatArray, variance: float, n_directions: int) -> IntArray:
     """Return the place of every level, from 0 on, by the shares of the labels there.
 
-    A level's difference from the base rate is drawn to 0 as noise and sampling demand, so that a level that
-    few rows have stands among the ordinary ones. Two classes have one order; of more, those along the
-    leading principal components of the differences, weighted by rows.
+    A level's difference from the base rate is shrunk towards 0, more strongly the larger its noise and
+    sampling error. A level with few rows is therefore placed among the ordinary ones. Two classes have one
+    order. With more classes, the orders are those along the leading principal components of the differences,
+    weighted by rows.
 
     Parameters
     ----------
@@ -334,7 +341,7 @@ def level_places(counts: FloatArray, variance: float, n_directions: int) -> IntA
     n_labels = counts.shape[1]
     base = np.maximum(counts.sum(axis=0), 0.0) + 1.0
     base /= base.sum()
-    # Noise may leave fewer rows than none: such a level has some, up to the noise.
+    # Noise may make a number of rows negative; the smallest number that is used grows with the noise.
     rows = np.maximum(counts.sum(axis=1), np.sqrt(n_labels * variance) + 1.0)[:, np.newaxis]
     sampling = float(np.mean(base * (1 - base)))
     noise = variance * float(np.mean((1 - base) ** 2 + (n_labels - 1) * base**2))
@@ -351,57 +358,61 @@ def level_places(counts: FloatArray, variance: float, n_directions: int) -> IntA
     return np.argsort(order, axis=0, kind="stable")
 
 
-# Scores of splits of numbers: how far the sum of the smaller side is from what the others' mean makes it.
+# Scores of splits of numbers: the distance of the smaller side's sum from its size times the others' mean.
 
-# Scores are counted in steps of 2^-10 rows, a thousandth of what a row adds at most: far below the noise.
+# Scores are integers in steps of 2^-10 rows, a thousandth of the largest contribution of a row: far below the
+# noise.
 IMPURITY_BITS = 10
-# Weights of the two parts of a score, and the digits of their sum, 4. Of 1 : 0, 7 : 3, 1 : 1 and 0 : 1 the
-# second was within .04 of the best explained variance in all but one of 12 settings (.06): nine functions,
-# 1,000 and 6,000 rows, epsilon .3 to 10, bounds tight and ten times too wide. Where noise is large 0 : 1 lost
-# up to .08; where it is small 1 : 0 lost .02: its score may be the same from the best cut to the middle.
+# Weights of the two parts of a score, and the binary digits of their sum, 4. The ratios 1 : 0, 7 : 3, 1 : 1
+# and 0 : 1 were compared in 12 settings: nine functions, 1,000 and 6,000 rows, epsilon 0.3 to 10, bounds
+# tight and ten times too wide. The second was within 0.04 of the best explained variance in all but one
+# (0.06). With large noise 0 : 1 lost up to 0.08. With small noise 1 : 0 lost 0.02: its score may be the same
+# from the best cut to the middle.
 _LARGER_SIDE, _NODE, _PART_BITS = 3, 1, 2
 # Products of fewer steps of rows fit 64 bits.
 _FITS = 2**31
 
 
 def contrast_scores(table: IntArray, bits: int) -> IntArray:
-    """Return the scores of the thresholds between bins, in steps of 2^-10: the higher, the more contrast.
+    """Return the scores of the thresholds between bins, in steps of 2^-10; a higher score is more contrast.
 
     Parameters
     ----------
     table : ndarray of int64 of shape (n_nodes, 2, n_bins)
         Sums of `NumberMasses` of degree 1.
     bits : int
-        Those of the masses.
+        Number of bits of the masses.
 
     Returns
     -------
     scores : ndarray of int64 of shape (n_nodes, n_bins - 1)
-        ``floor(2**7 * 3 * f) + floor(2**7 * g)``, exactly: f is how far the sum of the smaller side is from
-        its size times the mean of the larger side, and g from its size times the mean of the node; targets
-        are in [0, 1], and sizes are in rows, or steps of weight. 0 where a side is empty.
+        ``floor(2**7 * 3 * f) + floor(2**7 * g)``, exactly. f is the distance of the sum of the smaller side
+        from its size times the mean of the larger side. g is its distance from its size times the mean of the
+        node. Targets are in [0, 1], and sizes are in rows, or steps of weight. 0 if a side is empty.
 
     Notes
     -----
     For means m_l and m_r of sides of sizes n_l and n_r, f is ``min(n_l, n_r) * abs(m_l - m_r)``, and g is
     ``n_l * n_r / n * abs(m_l - m_r)``.
 
-    A row of weight w, 1 without weights, moves every score by at most ``2**9 * w`` up or down, and so those
-    of a node by amounts within a range of ``2**10 * w``, as for `split_scores`. Proof: add the row to one
-    side, little by little, with its target t; n, T and m are the weight, the sum and the mean of that side,
-    n', T' and m' those of the other one; if this is empty, the score stays 0. With sign, f is T - n m' while
-    n <= n', and n' m - T' from there on: it is continuous, and its derivative is t - m' in the first case,
-    (t - m) n' / n in the second. With sign, g is T - n M, where M is the mean of the node, and its derivative
-    (t - M) n' / (n + n'). All are within [-1, 1]. So f and g move by at most w, and the integers below
-    2^7 3 f and 2^7 g by at most the integers 2^7 3 w and 2^7 w.
+    A row of weight w (1 without weights) changes every score by at most ``2**9 * w``, up or down. It
+    therefore changes the scores of a node by amounts within a range of ``2**10 * w``, as for `split_scores`.
+    Proof: add the row gradually to one side, with its target t. Let n, T and m be the weight, the sum and the
+    mean of that side, and n', T' and m' those of the other one. If the other side is empty, the score stays
+    0. With its sign, f is T - n m' while n <= n', and n' m - T' afterwards. It is continuous, and its
+    derivative is t - m' in the first case, and (t - m) n' / n in the second. With its sign, g is T - n M,
+    with M the mean of the node, and its derivative is (t - M) n' / (n + n'). All derivatives are within [-1,
+    1]. So f and g change by at most w, and the integers below 2^7 3 f and 2^7 g by at most the integers 2^7 3
+    w and 2^7 w.
 
     The impurity of two labels, n m (1 - m) of each side, needs the same noise, but is quadratic in the
-    difference of the means: on average over nine functions, trees of four levels of 6,000 rows explained .79
-    of the variance at epsilon 1 and tight bounds (impurity .54), and .55 at epsilon 3 and wide bounds (.25).
+    difference of the means. Trees of four levels on 6,000 rows explained 0.79 of the variance at epsilon 1
+    and tight bounds, on average over nine functions (0.54 with the impurity). At epsilon 3 and wide bounds
+    they explained 0.55 (0.25).
     """
     weight, total = table.sum(axis=1) >> bits, table[:, 1]
     if weight.size and weight.sum(axis=1).max() >= _FITS:
-        # Python's integers have no end.
+        # Python's integers do not overflow.
         weight, total = weight.astype(object), total.astype(object)
     fine = max(bits, IMPURITY_BITS)
     sizes, sums = _sides(weight), _sides(total * 2 ** (fine - bits))
@@ -417,7 +428,7 @@ def contrast_scores(table: IntArray, bits: int) -> IntArray:
 def _gap(n: NDArray[Any], total: NDArray[Any], other_n: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     """Return ``floor(abs(total - n * other / other_n))``, 0 where other_n is; n is at most other_n.
 
-    No product passes the square of other_n.
+    No product exceeds the square of other_n.
     """
     other_n = np.maximum(other_n, 1)
     product = n * (other % other_n)
@@ -433,66 +444,67 @@ def _sides(bins: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return left, bins.sum(axis=1, keepdims=True) - left
 
 
-# Splits that private rows choose: level by level, in every node the purest one by noisy scores.
+# Splits that private rows choose: level by level, and in every node the best one by noisy scores.
 
-# Squares of fewer rows, and their sums, fit 64 bits.
-# Below every score, which is above -2^52, even with noise, which is below 2^58: 44 times the largest scale.
+# Below every score with its noise: scores are above -2^52, and noise is below 2^58, 44 times the largest
+# scale.
 _NO_CANDIDATE = -(2**62)
 
 
 def selection_noise(
     epsilon: float | Fraction, rows_per_unit: int = 1, largest: int = 1
 ) -> DiscreteLaplaceMechanism:
-    """Return the mechanism whose noise a level's scores get.
+    """Return the mechanism whose noise is added to the scores of a level.
 
     Parameters
     ----------
     epsilon : float or Fraction
         Privacy loss of a level, > 0 and finite.
     rows_per_unit : int, default=1
-        Rows that one unit of privacy contributes at most.
+        Largest number of rows that one unit of privacy contributes.
     largest : int, default=1
-        Bound on a row's weight, in steps; 1: rows have no weights.
+        Bound on the weight of a row, in steps; 1: rows have no weights.
 
     Returns
     -------
     mechanism : DiscreteLaplaceMechanism
-        Its ``epsilon``, a Fraction, is what the level really costs: never more than was asked for.
+        Its ``epsilon``, a Fraction, is the exact cost of the level: never more than the parameter.
 
     Raises
     ------
     ValueError
-        Epsilon is so small that the scale passes 2^52.
+        Epsilon is so small that the scale exceeds 2^52.
     """
-    # A unit's rows are taken away and others put in: scores move by amounts within a range of the weight.
+    # A unit's rows are removed and others added: scores change by amounts within a range of the weight.
     sensitivity = 2 * rows_per_unit * largest * 2**IMPURITY_BITS
     return DiscreteLaplaceMechanism.from_scale(least_scale(check_epsilon(epsilon), sensitivity), sensitivity)
 
 
 class SplitSelection:
-    """The choice of a split in every node of a partition: report-noisy-max of impurities, or contrasts.
+    """The choice of a split in every node of a partition: report-noisy-max of impurities or contrasts.
 
     Parameters
     ----------
     plan : HistogramsPlan or MassHistogramsPlan
-        What is counted; its thresholds are the candidates.
+        Plan of the counts; its thresholds are the candidates.
     mechanism : DiscreteLaplaceMechanism
         From `selection_noise`, for the plan's largest weight.
 
     Notes
     -----
-    **Privacy.** Relation: replace-one. Released is the number of the chosen candidate of every node, nothing
-    else. The score of a candidate is minus the Gini impurity of its two sides: half of a side's number of
-    rows times its Gini index, rounded down to a multiple of 2^-10, summed over both. A row that is added to
-    a node lowers the scores of all its candidates by between 0 and 1. To each score geometric noise is added,
-    P(x) proportional to exp(-x / scale) on x = 0, 1, 2, ... steps of 2^-10; the highest one is chosen, the
-    first of equal ones. Adding or taking away a row changes the probability of a node's choice by at most the
-    factor exp(2^10 / scale); replacing ``rows_per_unit`` rows changes that of all choices of a level by at
-    most exp(2 * rows_per_unit * 2^10 / scale), which is exp(mechanism.epsilon).
+    **Privacy.** Relation: replace-one. The release is the number of the chosen candidate of every node, and
+    nothing else. The score of a candidate is minus the Gini impurity of its two sides: half of a side's
+    number of rows times its Gini index, rounded down to a multiple of 2^-10, summed over both. A row that is
+    added to a node lowers the scores of all its candidates by between 0 and 1. Geometric noise is added to
+    each score, with P(x) proportional to exp(-x / scale) on x = 0, 1, 2, ... steps of 2^-10. The candidate
+    with the highest sum is chosen, or the first of equal ones. Adding or removing a row changes the
+    probability of a node's choice by at most the factor exp(2^10 / scale). Replacing ``rows_per_unit`` rows
+    changes the probability of all choices of a level by at most exp(2 * rows_per_unit * 2^10 / scale), which
+    is exp(mechanism.epsilon).
 
-    With weights all of this holds for steps of weight in place of rows, and a row is ``largest`` steps at
-    most. Of numbers the score is that of `contrast_scores`, which a row may raise at some candidates and
-    lower at others, by a half at most: within a range of 1 as well.
+    With weights, all of this holds for steps of weight in place of rows, and a row has at most ``largest``
+    steps. For numbers the score is that of `contrast_scores`. A row may raise it at some candidates and lower
+    it at others, by at most one half, which is also within a range of 1.
 
     Proof: :doc:`/proofs/tree_release`.
 
@@ -507,7 +519,7 @@ class SplitSelection:
         self._plan, self._mechanism = plan, mechanism
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
-        """Return the number of every node's chosen candidate, of shape (n_nodes,); -1 where a node has none.
+        """Return the number of every node's chosen candidate, of shape (n_nodes,); -1 if a node has none.
 
         Candidates are numbered column by column, in each column from the lowest threshold to the highest.
         """
@@ -526,19 +538,20 @@ class SplitSelection:
 
 
 def split_scores(table: IntArray, n_bins: Sequence[int] | None = None) -> IntArray:
-    """Return the scores of the thresholds between bins, in steps of 2^-10 rows: the higher, the purer.
+    """Return the scores of the thresholds between bins, in steps of 2^-10 rows; a higher score is purer.
 
     Parameters
     ----------
     table : ndarray of int64 of shape (n_nodes, n_labels, sum of n_bins)
-        Exact counts of rows, or of steps of their weights, by bins of every column; at most 2^40 in a node.
+        Exact counts of rows, or sums of steps of their weights, by bins of every column; at most 2^40 in a
+        node.
     n_bins : sequence of int, default=None
-        Bins of every column; None: they are those of one.
+        Numbers of bins of the columns; None: there is one column.
 
     Returns
     -------
     scores : ndarray of int64 of shape (n_nodes, sum of n_bins - 1)
-        Minus the impurity of the bins before the threshold, and of those behind it.
+        Minus the sum of the impurities of the bins before and behind the threshold.
     """
     bins = np.array(table.shape[2:] if n_bins is None else n_bins, dtype=np.int32)
     if table[:, :, : bins[0]].sum(axis=(1, 2)).max(initial=0) < _FITS:
@@ -564,11 +577,11 @@ def impurity(counts: IntArray) -> IntArray:
     Returns
     -------
     impurity : ndarray of int64 of shape (n_nodes, ...)
-        0 where there is no row.
+        0 if there is no row.
     """
     n = counts.sum(axis=1)
     if n.size and n.max() >= _FITS:
-        # Python's integers have no end.
+        # Python's integers do not overflow.
         counts, n = counts.astype(object), n.astype(object)
     pairs = n * n - (counts * counts).sum(axis=1)
     n = np.maximum(n, 1)
@@ -577,7 +590,7 @@ def impurity(counts: IntArray) -> IntArray:
 
 
 def chosen_splits(plan: HistogramsPlan, chosen: IntArray) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return column and threshold of the candidates that the nodes chose; -1 and NaN where there is none."""
+    """Return column and threshold of the chosen candidates of the nodes; -1 and NaN if there is none."""
     columns = np.repeat(np.arange(len(plan.n_bins)), np.array(plan.n_bins) - 1)
     column = np.where(chosen < 0, -1, columns[chosen]).astype(np.int32)
     threshold = np.where(chosen < 0, np.nan, plan.thresholds[np.arange(len(chosen)), chosen])
@@ -585,7 +598,7 @@ def chosen_splits(plan: HistogramsPlan, chosen: IntArray) -> tuple[NDArray[np.in
 
 
 def most_levels(n_bins: Sequence[int], n_labels: int) -> int:
-    """Return how many levels of splits there is room for: the counts of the last one take 1 GiB at most."""
+    """Return the largest number of levels of splits: the counts of the last level take at most 1 GiB."""
     return (MOST_COUNTS // (sum(n_bins) * n_labels)).bit_length()
 
 
@@ -606,28 +619,28 @@ def grow_private_partition(
     lower, upper : array-like of shape (n_columns,)
         The public box of the columns that are compared.
     target : int or Masses
-        Number of labels, or what rows add to the leaves: numbers, and rows with weights, need this.
+        Number of labels, or for numbers and for rows with weights, the contributions of rows to the leaves.
     level_epsilons : sequence of Fraction
         Privacy loss of every level, from the root; the depth of the tree is at most their number.
     rows_per_unit : int
-        Rows that one unit of privacy contributes at most.
+        Largest number of rows that one unit of privacy contributes.
     n_bins : sequence of int
-        Bins of every column, 2 or more.
+        Number of bins of every column, 2 or more.
     spent : PrivacySpent or None
-        What the first round charges. It must cover all levels: the sum of `selection_noise(...).epsilon`,
-        for the largest weight of the masses.
+        The statement that the first round charges. It must cover all levels: the sum of
+        `selection_noise(...).epsilon`, for the largest weight of the masses.
     derived : DerivedColumns, default=None
         The columns that are compared; None: those of X.
 
     Yields
     ------
     round : Round
-        It releases the number of the chosen candidate of every leaf so far.
+        It releases the number of the chosen candidate of every current leaf.
 
     Returns
     -------
     partition : Partition
-        A leaf is above the last level only where its box has no width in any column. If the whole box is a
+        A leaf is above the last level only if its box has no width in any column. If the whole box is a
         point, no round is yielded, and nothing is charged here.
 
     Raises
@@ -658,7 +671,7 @@ def grow_private_partition(
 
 
 def _plan(partition: Partition, n_bins: tuple[int, ...], masses: Masses) -> HistogramsPlan:
-    """Return the plan of one level: rows without weights are counted, which is faster."""
+    """Return the plan of one level; counting rows without weights is faster."""
     if type(masses) is LabelMasses and masses.largest == 1:
         return HistogramsPlan(partition, n_bins, masses.n_cells)
     return MassHistogramsPlan.of(partition, n_bins, masses)
@@ -670,37 +683,37 @@ def _assemble(
     upper: ArrayLike,
     derived: DerivedColumns | None,
 ) -> Partition:
-    """Return the partition of levels of columns, -1 at leaves, and thresholds; then come leaves."""
+    """Return the partition of levels of columns (-1 at leaves) and thresholds; leaves come last."""
     n_leaves = 2 * np.count_nonzero(levels[-1][0] >= 0) if levels else 1
     columns = [*(column for column, _ in levels), np.full(n_leaves, -1, dtype=np.int32)]
     cuts = [np.empty(0), *(threshold[column >= 0] for column, threshold in levels)]
     return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper, derived=derived)
 
 
-# Budget of a tree whose splits private rows choose: the levels' shares of epsilon, and the leaves'.
+# Budget of a tree whose splits private rows choose: shares of epsilon for the levels and the leaves.
 
 # The constants below were chosen on census, digits, diabetes, breast cancer and four simulations (linear,
-# Friedman's, an interaction of binary columns, skewed columns with a rare class) at epsilon .1 to 8, with
-# 450 to 80,000 rows; benchmarks/figures/trees/trees_utility.py has them and others.
-#: Share of epsilon that the splits get: of .3, .5 and .7 the best or within an error of it everywhere.
+# Friedman's, an interaction of binary columns, skewed columns with a rare class) at epsilon 0.1 to 8, with
+# 450 to 80,000 rows. benchmarks/figures/trees/trees_utility.py has these and others. Share of epsilon for the
+# splits. Of 0.3, 0.5 and 0.7 it was the best, or within an error of the best, everywhere.
 SPLIT_SHARE = Fraction(7, 10)
-# Each level's share against that of the level above: deeper nodes have fewer rows.
+# Share of a level relative to the level above: deeper nodes have fewer rows.
 _GROWTH = Fraction(3, 2)
-#: Private rows times epsilon, for each public row, beyond which private rows choose better splits: from 18 on
-#: they did on skewed, noisy, wide and many-class designs, by up to .3 in accuracy; below 16 public rows
-#: often did.
+#: Private rows times epsilon, for each public row, above which private rows choose better splits. From 18 on
+# they did on skewed, noisy, wide and many-class designs, by up to 0.3 in accuracy. Below 16 public rows often
+# did.
 ROWS_FOR_A_PUBLIC_ROW = 15
-# Levels: this many for each doubling of n epsilon, beyond the second number of doublings.
+# Number of levels for each doubling of n epsilon, and the number of doublings before the first level.
 _LEVELS_PER_DOUBLING, _FIRST_DOUBLING = 0.6, 5
-#: Most levels that the automatic rule chooses.
+#: Largest number of levels that the automatic rule chooses.
 MOST_LEVELS = 12
 
 
 def automatic_levels(n_rows: int, epsilon: Fraction, rows_per_unit: int = 1) -> int:
-    """Return the number of levels of splits that n_rows rows can pay for: 0 to 12.
+    """Return the number of levels of splits for n_rows rows, 0 to 12.
 
-    ``round(.6 (log2(n epsilon / rows_per_unit) - 5))``: a function of public numbers. With 0 the whole
-    budget goes to the base rate.
+    ``round(0.6 (log2(n epsilon / rows_per_unit) - 5))``, a function of public numbers. With 0 levels the
+    whole budget is spent on the base rate.
     """
     information = float(n_rows * epsilon / rows_per_unit)
     if information <= 1:
@@ -711,22 +724,22 @@ def automatic_levels(n_rows: int, epsilon: Fraction, rows_per_unit: int = 1) -> 
 
 @dataclass(frozen=True)
 class SplitBudget:
-    """Division of epsilon among an order of declared levels, levels of splits and the leaves.
+    """Division of epsilon among bounds of numbers, an order of declared levels, the splits and the leaves.
 
     Attributes
     ----------
     level_epsilons : tuple of Fraction
-        What every level costs at most, from the root.
+        Largest cost of every level, from the root.
     leaf_epsilon : Fraction
-        What the counts of the leaves cost at most.
+        Largest cost of the counts of the leaves.
     rows_per_unit : int
-        Rows of one unit of privacy that count.
+        Largest number of rows of one unit of privacy that count.
     columns : ComparedColumns or None
-        What is compared of declared columns; None: the columns of X.
+        The columns that are compared, made of declared ones; None: the columns of X.
     order : NoisyLevelCounts or None
-        The mechanism of the counts that put declared levels in an order; None where there are none.
+        The mechanism of the counts that order declared levels; None without such counts.
     target : NoisyHistogram or None
-        The mechanism of the counts that narrow the bounds of numbers; None where there are none.
+        The mechanism of the counts that narrow the bounds of numbers; None without such counts.
     """
 
     level_epsilons: tuple[Fraction, ...]
@@ -749,9 +762,9 @@ class SplitBudget:
     ) -> "SplitBudget":
         """Divide epsilon.
 
-        `share` of it goes to the splits: .1 of that to narrower bounds of numbers, where they get some, .3 to
-        the order of declared levels, where they get one, and the rest to the levels of the tree, each of
-        which gets 3/2 of what the one above gets.
+        `share` of it is spent on the splits. Of that, 0.1 is spent on narrower bounds of numbers, if they are
+        narrowed, and 0.3 on the order of declared levels, if they get one. The levels of the tree get the
+        rest, and each gets 3/2 of the level above.
         """
         of_splits = epsilon * share
         weights = [_GROWTH**level for level in range(n_levels)]
@@ -766,14 +779,14 @@ class SplitBudget:
         return cls(levels, epsilon - sum(levels, first), rows_per_unit, columns, order, target)
 
 
-class PaidTreeMechanism:
-    """The whole release of a tree whose splits are paid for, as statements describe it.
+class PrivateSplitsMechanism:
+    """The whole release of a tree whose splits private rows choose, as statements describe it.
 
     Parameters
     ----------
     budget : SplitBudget
     leaves : NoisyHistogram
-        That of a single leaf.
+        The noise of a single leaf.
     """
 
     name = "histogram"
@@ -783,7 +796,7 @@ class PaidTreeMechanism:
         self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
         self.n_cells, self.n_labels = 1, leaves.n_labels
-        # What is counted before there are splits.
+        # The counts before the splits.
         self._first = {
             getattr(one, "counted", "counts of targets by bins"): one
             for one in (budget.target, budget.order)
@@ -803,7 +816,7 @@ class PaidTreeMechanism:
         )
 
     def describe(self) -> str:
-        """Return the mechanism in a few words."""
+        """Return a short description of the mechanism."""
         first = "".join(
             f"discrete Laplace noise on {name} at epsilon {float(one.epsilon):g}, "
             f"sensitivity {one.sensitivity}; then "
@@ -815,7 +828,7 @@ class PaidTreeMechanism:
         )
 
     def simulate(self, categories: Any, random_state: Any = None) -> Any:
-        """Refuse: it is several releases, each of which depends on the ones before."""
+        """Raise TypeError: each of several releases depends on the ones before."""
         raise TypeError("a tree whose private rows choose its splits is not released at once.")
 
     estimate = estimate_cells = variance = simulate

@@ -24,27 +24,27 @@ from ..utils._json_documents import Fields, pack_integers, unpack_integers
 from ..utils._public_module import public_module
 from ._public_model import PublicModel
 
-# Naive Bayes classifier from noisy histograms of (bin, label), one a column; rows drawn from it.
+# Naive Bayes classifier from noisy histograms of (bin, label), one for each column, and rows drawn from it.
 
-# Prior of how the share of a class varies over the bins of a column: with probability 1/2 not at all; else
-# one of these standard deviations, as parts of the largest that a share can have, and one of three shapes.
-# They span what the simulations named below have; an earlier grid of six sizes and four shapes
-# gave the same accuracies within their errors of .01.
+# Prior of the variation of a class's share over the bins of a column. With probability 1/2 there is none.
+# Otherwise it has one of these standard deviations, relative to the largest that a share can have, and one of
+# three shapes. They cover the variation in the simulations named below. An earlier grid of six sizes and four
+# shapes gave the same accuracies within their errors of 0.01.
 _SCALES = (0.06, 0.14, 0.3, 0.6)
 _CHANGES = 0.5
-# One more for levels, which may say the class outright: of 12 levels that did so in nine of ten rows it told
-# the class in .74 of the rows, and without it .73 (2,400 reports at epsilon 1), and in .82 and .80 (4,000).
+# One more for levels, which may determine the class. With 12 levels that did so in nine of ten rows, the
+# accuracy was 0.74, and 0.73 without it (2,400 reports at epsilon 1), or 0.82 and 0.80 (4,000 reports).
 _LARGEST_SCALE = 1.0
-# Width, as part of the range, over which a smooth shape varies.
+# Width over which a smooth shape varies, as a part of the range. Set by hand.
 _SMOOTH = 0.4
-# Least variance of a share, which keeps its logarithm finite.
+# Smallest variance of a share, which keeps its logarithm finite.
 _LEAST_VARIANCE = 1e-5
 
 
 @public_module("skprivate.tree")
 @dataclass(frozen=True, eq=False)
 class NaiveBayes:
-    """Class probabilities by a sum over the columns, which are taken as independent within a class.
+    """Class probabilities by a sum over the columns, which are assumed to be independent within a class.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class NaiveBayes:
     base : ndarray of shape (n_labels,)
         Shares of the classes.
     log_ratios : ndarray of shape (n_columns, n_cells, n_labels)
-        Logarithm of a class's share in the cell, over its mean share; 0 in cells that a column does not have.
+        Logarithm of a class's share in the cell over its mean share; 0 in cells that a column does not have.
     marginals : ndarray of shape (n_columns, n_cells)
         Share of the rows in every cell; each column has the sum 1.
     """
@@ -77,9 +77,10 @@ class NaiveBayes:
         return odds / odds.sum(axis=1, keepdims=True)
 
     def draw(self, n_rows: int, seed: int) -> FloatArray:
-        """Draw rows from the model, of shape (n_rows, n_columns): the class first, then every column."""
+        """Draw rows from the model, of shape (n_rows, n_columns): first the class, then every column."""
         n_columns = len(self.marginals)
-        # Raw words: NumPy keeps a bit generator's stream for good, but not what its methods make of it.
+        # Raw words: NumPy guarantees the stream of a bit generator, but not the results of a generator's
+        # methods.
         words = np.random.default_rng(seed).bit_generator.random_raw((n_rows, 1 + 2 * n_columns))
         uniform: FloatArray = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         label = np.searchsorted(np.cumsum(self.base)[:-1], uniform[:, 0], side="right")
@@ -94,19 +95,19 @@ class NaiveBayes:
 def fit_naive_bayes(
     bins: ColumnBins | TableCells, estimates: FloatArray, n_rows: IntArray, variances: FloatArray
 ) -> NaiveBayes:
-    """Return the classifier that noisy histograms suggest, drawn to the base rate as their noise demands.
+    """Return the classifier of noisy histograms, shrunk towards the base rate according to their noise.
 
-    Every column is a Bayesian average over shapes of the share of a class along the bins: constant, a line,
-    smooth, or free, each with several sizes, weighted by how well they explain the noisy histogram. A column
-    that shows nothing but noise stays near the base rate. Levels have no order, so that theirs is free.
+    Every column is a Bayesian average over shapes of the share of a class along the bins: constant, linear,
+    smooth, or free, each with several sizes. They are weighted by how well they explain the noisy histogram.
+    A column that shows only noise stays near the base rate. Levels have no order, so their shape is free.
 
     Parameters
     ----------
     bins : ColumnBins or TableCells
     estimates : ndarray of shape (n_columns, n_cells, n_labels)
-        Unbiased estimates of the numbers of rows; those of cells that a column does not have are not read.
+        Unbiased estimates of the numbers of rows; cells that a column does not have are not read.
     n_rows : ndarray of int of shape (n_columns,)
-        Rows behind every histogram.
+        Number of rows in every histogram.
     variances : ndarray of shape (n_columns,)
         Noise variance of an estimate.
 
@@ -128,13 +129,13 @@ def fit_naive_bayes(
 
 
 def _marginal(estimates: FloatArray, n_rows: int, variance: float) -> FloatArray:
-    """Share of the rows in every bin, drawn to equal shares as far as noise explains the differences."""
+    """Share of the rows in every bin, shrunk towards equal shares as far as noise explains differences."""
     n_bins, n_labels = estimates.shape
     even = 1.0 / n_bins
     noise = n_labels * variance / n_rows**2 + even / n_rows
     difference = estimates.sum(axis=1) / n_rows - even
     kept = max(0.0, 1.0 - n_bins * noise / max(float(np.sum(difference**2)), 1e-300))
-    # A bin keeps a fiftieth of an equal share at least, so that a row in it is possible.
+    # A bin has at least a fiftieth of an equal share, so that a row in it is possible.
     shares = truncated_mean(even + kept * difference, np.sqrt(kept * noise) + even / 50)
     return shares / shares.sum()
 
@@ -150,7 +151,7 @@ def _shares(
     noise = np.diag((variance * per_label + sampling * rows) / rows**2)
     covariances = np.concatenate([np.zeros((1, *noise.shape)), sampling * changes])
     precision = np.linalg.inv(covariances + noise)
-    # The columns add to 0: one of them follows from the others.
+    # The columns add up to 0, so one of them follows from the others.
     free = n_labels - 1
     square = np.einsum("ik,mij,jk->m", deviations, precision, deviations) * free / n_labels
     evidence = -0.5 * square - 0.5 * free * np.linalg.slogdet(covariances + noise)[1]
@@ -169,8 +170,8 @@ def _shares(
 def _covariances(n_bins: int, n_cells: int) -> FloatArray:
     """Covariances of the changes that a column's share may have over its cells, in units of p (1 - p).
 
-    The first `n_bins` cells stand in an order, in which a line and a smooth function are likely; the others,
-    each by itself, in none.
+    The first `n_bins` cells have an order, in which a linear and a smooth function are likely. The others
+    have no order.
     """
     free = np.eye(n_cells)
     if not n_bins:
@@ -183,50 +184,50 @@ def _covariances(n_bins: int, n_cells: int) -> FloatArray:
     return np.concatenate([scale**2 * np.stack([line, smooth, free]) for scale in _SCALES])
 
 
-# First of two phases of a local tree without public rows: some clients' reports shape it, others fill it.
+# First of two phases of a local tree without public rows: some clients' reports shape it, the others fill it.
 
 # The constants below were chosen on three simulations (Friedman's, a linear one, an interaction of binary
-# columns) at epsilon .2 to 4, and tested on census, diabetes, breast cancer and skewed columns.
-#: Share of the clients that shape the tree: of .3, .5, .6 and .7, most were within .02 of one another; small
-# shares lost more where epsilon is small.
+# columns) at epsilon 0.2 to 4, and tested on census, diabetes, breast cancer and skewed columns. Share of the
+# clients that shape the tree. Of 0.3, 0.5, 0.6 and 0.7, most were within 0.02 of one another; small shares
+# lost more at a small epsilon.
 FIRST_SHARE = Fraction(3, 5)
-# Clients of a column, over the noise of one estimate, below which reports shape nothing. Below 3 they lost up
-# to .04 of accuracy where one class is frequent (diabetes at epsilon .5, census at .25); above it at most .02
-# (xor and census at .5), and gained elsewhere; 24 and 8 splits.
+# Clients of a column, over the noise of one estimate, below which no reports shape the tree. Below 3 they
+# lost up to 0.04 of accuracy if one class is frequent (diabetes at epsilon 0.5, census at 0.25). Above it
+# they lost at most 0.02 (xor and census at 0.5), and gained elsewhere (24 and 8 splits).
 _LEAST_SIGNAL = 3.0
-#: Columns up to which halving them in turn is as good, and sees interactions, which reports about one column
-# do not: the paper's simulation with two columns lost up to .09 of accuracy by two phases.
+#: Number of columns up to which halving them in turn is as good. It finds interactions, which reports about
+# one column do not show: on the paper's simulation with two columns, two phases lost up to 0.09 of accuracy.
 FEW_COLUMNS = 3
-# That ratio for each bin of a column, and the range of the numbers of bins: powers of two.
+# The same ratio for each bin of a column, and the range of the number of bins, a power of two.
 _SIGNAL_PER_BIN, _FEWEST_BINS, _MOST_BINS = 8.0, 4, 32
-# Variance that a client's own value adds to its bin, so that a large epsilon does not ask for empty bins.
+# Variance that a client's own value adds to its bin, so that a large epsilon does not lead to empty bins.
 _SAMPLING = 1 / 16
-# Rows that are drawn from the model in place of public rows: their sampling is small against the reports'.
+# Number of rows drawn from the model in place of public rows: their sampling error is small beside the noise.
 _DRAWN_ROWS = 4000
-# Least share of the drawn rows in a leaf: 20 of them.
+# Smallest share of the drawn rows in a leaf: 20 rows.
 _LEAST_DRAWN_SHARE = 1 / 200
-# Columns up to which naive Bayes is taken at its word: without this, digits (64 columns) had a log loss
-# above the base rate's at epsilon 1 and 2; with 4 and 9 columns, census, linear50k and breast cancer were as
-# without it, within .01.
+# Number of columns up to which the probabilities of naive Bayes are not tempered. Without tempering, digits
+# (64 columns) had a log loss above the base rate's at epsilon 1 and 2. With 4 and 9 columns, census,
+# linear50k and breast cancer were within 0.01 of the results without it.
 _COLUMNS_IN_FULL = 16
-# Rows whose reports are drawn together, so that memory does not grow with all of them.
+# Number of rows whose reports are drawn together, which limits memory.
 _ROWS_AT_ONCE = 2**16
 
 
 @public_module("skprivate.tree")
 @dataclass(frozen=True, eq=False)
 class FirstPhase:
-    """What the clients of the first phase are asked, and the sum of what they answer.
+    """The question to the clients of the first phase, and the sum of their reports.
 
     Attributes
     ----------
     bins : ColumnBins or TableCells
-        The cells of every column; those of declared levels and missing cells, where a domain tells of some.
+        The cells of every column; `TableCells` if a domain declares levels or missing cells.
     randomizer : ColumnRandomizer
     n_reports : int
-        Number of reports: those that are planned, or those in `counts`.
+        Number of reports that are planned, or that are in `counts`.
     counts : ndarray of int64 of shape (n_columns, n_categories), or None
-        Sum of the reports; None before they are there.
+        Sum of the reports; None before they have arrived.
     """
 
     bins: ColumnBins | TableCells
@@ -244,7 +245,7 @@ class FirstPhase:
         box: tuple[FloatArray, FloatArray],
         groups: Sequence[ColumnGroup] = (),
     ) -> "FirstPhase | None":
-        """Return the plan of the first phase; None where all clients had better fill the leaves.
+        """Return the plan of the first phase; None if all clients should fill the leaves.
 
         Parameters
         ----------
@@ -253,12 +254,12 @@ class FirstPhase:
         share : float or "auto"
             Share of the clients in this phase.
         n_clients : int
-            Clients of both phases.
+            Number of clients of both phases.
         n_labels : int
         box : tuple of two ndarrays of shape (n_features,)
             Lower and upper bounds.
         groups : sequence of ColumnGroup, default=()
-            Declared columns; none: every column is a number.
+            Declared columns; if there are none, every column is a number.
         """
         automatic = share == "auto"
         n_first = round(n_clients * (FIRST_SHARE if automatic else Fraction(float(share))))
@@ -277,7 +278,7 @@ class FirstPhase:
         return cls(bins, randomizer, n_first)
 
     def simulate(self, X: FloatArray, labels: NDArray[Any], entropy: Entropy) -> "FirstPhase":
-        """Return this phase with the reports of rows."""
+        """Return this phase with the reports of these rows."""
         counts = np.zeros(self.randomizer.counts_shape, dtype=np.int64)
         for start in range(0, len(X), _ROWS_AT_ONCE):
             here = slice(start, start + _ROWS_AT_ONCE)
@@ -287,11 +288,11 @@ class FirstPhase:
         return self.with_counts(counts, len(X))
 
     def with_counts(self, counts: IntArray, n_reports: int) -> "FirstPhase":
-        """Return this phase with the sum of so many reports."""
+        """Return this phase with the sum of n_reports reports."""
         return replace(self, counts=counts, n_reports=n_reports)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` restores, ready for JSON."""
+        """Return JSON values for `from_dict`."""
         return {
             "bins": self.bins.to_dict(),
             "randomizer": self.randomizer.to_dict(),
@@ -314,17 +315,17 @@ class FirstPhase:
         text = fields.maybe(fields.text, "counts")
         counts = None if text is None else unpack_integers(text, randomizer.counts_shape)
         if counts is not None:
-            # Counts that reports cannot have are refused.
+            # Refuses counts that are impossible for reports.
             randomizer.estimate(counts, n_reports)
         return cls(bins, randomizer, n_reports, counts)
 
     def fit_model(self, seed: int) -> PublicModel:
-        """Return a naive Bayes model of the reports, with rows that are drawn from it.
+        """Return a naive Bayes model of the reports, with rows drawn from it.
 
-        A function of the reports and of public quantities: it may be used as public rows are.
+        It is a function of the reports and of public quantities, and may be used like public rows.
         """
         if self.counts is None:
-            raise ValueError("the reports of the first phase are not there yet.")
+            raise ValueError("the reports of the first phase have not arrived yet.")
         randomizer = self.randomizer
         noise = randomizer.column_variances(self.counts)
         model = fit_naive_bayes(
@@ -335,10 +336,10 @@ class FirstPhase:
         )
         X = model.draw(_DRAWN_ROWS, seed)
         positions = np.arange(randomizer.n_labels)
-        # Columns that say the same count several times: the more columns, the less each may say.
+        # Dependent columns are counted several times, so the temperature falls with the number of columns.
         temperature = min(1.0, math.sqrt(_COLUMNS_IN_FULL / randomizer.n_columns))
         shares = tempered(predict_shares(model, X, positions), temperature)
-        # Of a label's share, from the sums over all bins of all columns.
+        # Variance of a label's share, from the sums over all bins of all columns.
         labels = 1 - 1 / randomizer.n_labels
         variance = labels * float(noise @ np.array(self.bins.sizes)) / max(self.n_reports, 1) ** 2
         return PublicModel(
@@ -353,7 +354,7 @@ class FirstPhase:
         )
 
     def grow(self, model: PublicModel, max_depth: int, criterion: SplitCriterion, least: int) -> Partition:
-        """Return the partition that the model's rows suggest, by rule "cart"."""
+        """Return the partition of the model's rows, by rule "cart"."""
         X, labels = model.soft_rows()
         return build_partition(
             X,
@@ -371,7 +372,7 @@ class FirstPhase:
 
 @public_module("skprivate.tree")
 class PlannedLeaves:
-    """The reports of the second phase, as statements describe them before there are leaves.
+    """The reports of the second phase, as statements describe them before the leaves are known.
 
     Parameters
     ----------
@@ -389,18 +390,18 @@ class PlannedLeaves:
         self.n_cells, self.n_labels = 1, first.randomizer.n_labels
 
     def describe(self) -> str:
-        """Return the mechanism in a few words."""
+        """Return a short description of the mechanism."""
         return f"reports of (leaf, label) by mechanism {self.name!r}, on leaves that the first reports shape"
 
     def simulate(self, categories: Any, random_state: Any = None) -> Any:
-        """Refuse: there are no leaves yet."""
+        """Raise TypeError: there are no leaves yet."""
         raise TypeError("the leaves follow from the reports of the first phase.")
 
     estimate = estimate_cells = variance = simulate
 
 
 def draw_part(n: int, n_first: int, entropy: Entropy) -> tuple[IntArray, IntArray]:
-    """Part the numbers 0 to n - 1 at random, without a look at anything else, into n_first and the others."""
+    """Divide the numbers 0 to n - 1 at random, independently of all data, into n_first and the others."""
     keys = np.frombuffer(entropy.random_bytes(8 * n), dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
     return np.sort(order[:n_first]), np.sort(order[n_first:])

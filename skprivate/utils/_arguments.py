@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of what a fit is given beside its table: amounts, bounds, masks, labels and groups.
+"""Checks of the arguments of a fit other than the table: amounts, bounds, masks, labels and groups.
 
 No message repeats a value of the data.
 """
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from .._typing import BoolArray, FloatArray, IndexArray
 
-# Every amount can be printed, and turned into a float.
+# Largest amount: any up to it can be printed and turned into a float. Set by hand.
 _LARGEST_AMOUNT = 10**300
 
 
 def check_epsilon(epsilon: Any) -> Fraction:
-    """Return a privacy budget as the exact Fraction it stands for.
+    """Return a privacy budget as an exact Fraction.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def check_epsilon(epsilon: Any) -> Fraction:
     Returns
     -------
     epsilon : Fraction
-        Exactly the number passed: a float is taken at its binary value.
+        Equal to the given number; a float has its exact binary value.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def check_epsilon(epsilon: Any) -> Fraction:
 
     Notes
     -----
-    **Privacy.** A float is a multiple of a power of two: the Fraction equal to it loses nothing, and what is
-    charged is what was asked for.
+    **Privacy.** A float is a multiple of a power of two, so that a Fraction equals it exactly. The charged
+    budget is the requested one.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def check_positive(value: Any, name: str) -> Fraction:
 
 
 def check_epsilons(epsilons: Any) -> list[float | Fraction]:
-    """Return different budgets of plans and pictures, in rising order."""
+    """Return different budgets of plans and pictures, in ascending order."""
     if isinstance(epsilons, str) or not np.iterable(epsilons):
         raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
     grid = sorted(epsilons, key=lambda epsilon: check_positive(epsilon, "each of epsilons"))
     if not grid or len(set(grid)) < len(grid):
-        raise ValueError("epsilons must be at least one number, and none of them twice.")
+        raise ValueError("epsilons must be at least one number, and all of them different.")
     return [epsilon if isinstance(epsilon, Fraction) else float(epsilon) for epsilon in grid]
 
 
@@ -96,7 +96,7 @@ def _exact(value: Any, name: str) -> Fraction:
 
 
 def check_int(value: Any, name: str, *, least: int) -> int:
-    """Return a whole number of at least so much as a Python int."""
+    """Return an integer that is at least `least`, as a Python int."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an int, not {type(value).__name__}.")
     if value < least:
@@ -117,7 +117,7 @@ def check_bounds(
     n_features : int
         Number of columns of X.
     feature_names : sequence of str, default=None
-        Names of the columns, where X had names.
+        Names of the columns, if X has names.
     name : str, default="bounds"
         The parameter's name, for messages.
 
@@ -128,8 +128,8 @@ def check_bounds(
     Raises
     ------
     TypeError, ValueError
-        Not a pair or a dict; wrong length; unknown, repeated or missing columns; not finite;
-        ``lower >= upper`` somewhere.
+        Not a pair or a dict; a wrong length; unknown, repeated or missing columns; a bound that is not
+        finite; ``lower >= upper`` for a column.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _bounds_from_pair(
 
 def _side(side: Any, n_features: int, name: str, feature_names: Sequence[str] | None) -> FloatArray:
     if feature_names is not None and hasattr(side, "to_dict") and set(side.to_dict()) == set(feature_names):
-        # A labelled column of bounds: by name, not by position.
+        # A labelled column of bounds is read by name, not by position.
         by_name = side.to_dict()
         side = [by_name[feature] for feature in feature_names]
     values = np.asarray(side)
@@ -212,21 +212,21 @@ def _column_index(column: Any, n_features: int, feature_names: Sequence[str] | N
 
 
 def check_characters(text: str, what: str) -> None:
-    """Raise ValueError for text that UTF-8 cannot carry: it holds half of a surrogate pair."""
+    """Raise ValueError for a text that UTF-8 cannot encode: it holds half of a surrogate pair."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{what} holds lone surrogates, which UTF-8 cannot write.") from None
+        raise ValueError(f"{what} holds lone surrogates, which UTF-8 cannot encode.") from None
 
 
 def as_labels(values: Any) -> Any:
-    """Return labels in a form in which no value changes another's type.
+    """Return labels in a form in which no value changes the type of another.
 
-    NumPy gives a list one common type: ``[0, 1, "?"]`` becomes text, and then no row is labelled 1. A list or
-    tuple therefore becomes an array of objects; an array or a column stays as its owner made it.
+    NumPy gives a list one common type: ``[0, 1, "?"]`` becomes text, and then no row has the label 1. So a
+    list or tuple becomes an array of objects. An array or a column is returned unchanged.
     """
     if getattr(getattr(values, "dtype", None), "kind", None) == "T":
-        # NumPy's text of any length, which scikit-learn does not take.
+        # NumPy's text of any length, which scikit-learn does not accept.
         return values.astype(object)
     if not isinstance(values, list | tuple):
         return values
@@ -263,10 +263,10 @@ def _as_objects(values: Any) -> NDArray[Any]:
 
 
 def as_column(values: Any) -> Any:
-    """Return a list of targets as an array of objects; no row has a say in how another is read.
+    """Return a list of targets as an array of objects; no row changes how another row is read.
 
-    A list, tuple or array of one item stands for the item. Rows that all have one other length make a table,
-    to be refused. What is no list stays as its owner made it.
+    A list, tuple or array of one item counts as the item. Rows that all have the same other length make a
+    table, which a later check refuses. Anything but a list or a tuple is returned unchanged.
     """
     if not isinstance(values, list | tuple):
         return values
@@ -278,20 +278,20 @@ def as_column(values: Any) -> Any:
 
 
 def _width(value: Any) -> int | None:
-    """Number of items of a list, tuple or array; None for a single value."""
-    # By its type: an object of the user's own may refuse to tell its class.
+    """Return the number of items of a list, tuple or array; None for a single value."""
+    # By type(value), because an object of a user may hide its class.
     if issubclass(type(value), np.ndarray):
         return len(value) if value.ndim else None
     return len(value) if issubclass(type(value), list | tuple) else None
 
 
 def is_frame(values: Any) -> bool:
-    """Tell whether something is a data frame: two-dimensional, with named columns."""
+    """Return whether an object is a data frame: two-dimensional, with named columns."""
     return hasattr(values, "columns") and hasattr(values, "shape") and len(values.shape) == 2
 
 
 def is_structured(y: Any) -> bool:
-    """Tell whether a target has fields: a structured or record array, a data frame of several columns."""
+    """Return whether a target has fields: a structured or record array, or a frame of several columns."""
     if is_frame(y):
         return bool(y.shape[1] > 1)
     return getattr(getattr(y, "dtype", None), "names", None) is not None
@@ -307,7 +307,7 @@ def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public", strict: b
     name : str, default="is_public"
         The parameter's name, for messages.
     strict : bool, default=False
-        Of objects, as in a list, only True marks a row: whatever else a row has there makes it private.
+        Whether objects other than True, as in a list, leave a row private without an error.
 
     Returns
     -------
@@ -322,7 +322,7 @@ def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public", strict: b
 
     Notes
     -----
-    Values belong to rows by position; the index of a data frame is not looked at, as in scikit-learn.
+    Values belong to rows by position. The index of a data frame is ignored, as in scikit-learn.
     """
     if mask is None:
         return np.zeros(n_rows, dtype=bool)
@@ -343,24 +343,25 @@ def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public", strict: b
 
 # The privacy unit: which private rows belong to one person, and which of a person's rows count.
 
-# Odd constants of the mixing function of splitmix64, and its step: 2^64 over the golden ratio.
+# Odd constants of the mixing function of splitmix64, and its step: 2^64 divided by the golden ratio.
 _MIXING = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-#: Bytes of the key that a choice of rows is drawn with.
+#: Bytes of the random key for a choice of rows.
 KEY_BYTES = 8
 
 
 def number_groups(groups: Any, is_private: BoolArray, *, strict: bool = False) -> IndexArray | None:
-    """Number the groups of the private rows 0, 1, ...; None where the unit is the row.
+    """Number the groups of the private rows 0, 1, ...; return None if the unit is the row.
 
     Parameters
     ----------
     groups : array-like of shape (n_rows,), or None
-        Anything that can be compared; public rows may lack a group.
+        Values that can be compared; public rows may lack a group.
     is_private : ndarray of bool of shape (n_rows,)
+        Marks the private rows.
     strict : bool, default=False
-        Private rows without a group that can be used are all one person's, and no error: together they have
-        no more influence than any other.
+        Whether private rows without a usable group are all assigned to one person, without an error.
+        Together they have no more influence than any other person.
 
     Returns
     -------
@@ -375,7 +376,7 @@ def number_groups(groups: Any, is_private: BoolArray, *, strict: bool = False) -
 
     Notes
     -----
-    **Privacy.** In strict mode what is raised depends on the shape and the type of the container alone.
+    **Privacy.** In strict mode errors depend only on the shape and the type of the container.
 
     Examples
     --------
@@ -406,10 +407,10 @@ def group_values(groups: Any, is_private: BoolArray, *, strict: bool = False) ->
 
 
 def exact_names(groups: Any) -> NDArray[Any]:
-    """Return a column of names as an array in which one that is missing changes no other.
+    """Return a column of names as an array in which a missing name changes no other name.
 
-    NumPy makes floats of nullable integers, objects of dates, and so on, where one is missing. So names that
-    are there are converted without those that are not, in the one way that a column without gaps is.
+    If a name is missing, NumPy converts nullable integers to floats, dates to objects, and so on. So the
+    present names are converted without the missing ones, exactly as in a column without gaps.
     """
     drop = next((getattr(groups, name) for name in _DROPS if hasattr(groups, name)), None)
     if drop is None or isinstance(getattr(groups, "dtype", None), np.dtype):
@@ -422,7 +423,7 @@ def exact_names(groups: Any) -> NDArray[Any]:
     return names
 
 
-# What columns of pandas, polars and pyarrow call it.
+# Name of the method that drops missing values in pandas, polars and pyarrow.
 _DROPS = ("dropna", "drop_nulls", "drop_null")
 
 
@@ -438,7 +439,7 @@ def _plain(names: NDArray[Any]) -> NDArray[Any]:
     return objects
 
 
-# The group of private rows that have none.
+# The group of private rows without a usable group.
 NOBODY = object()
 
 
@@ -450,7 +451,7 @@ def _is_usable(value: Any) -> bool:
 
 
 def _number_objects(values: list[Any]) -> tuple[IndexArray, list[Any]]:
-    """Number objects by equality alone: those without an order, or with a partial one, cannot be sorted."""
+    """Number objects by equality alone, because objects without a complete order cannot be sorted."""
     if any(_is_missing(value) for value in values):
         raise ValueError("groups has missing values: every private row needs one.")
     codes: dict[Any, int] = {}
@@ -470,7 +471,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def select_rows(codes: IndexArray, max_rows: int, random_bytes: Any) -> IndexArray:
-    """Choose at most so many rows of every group at random.
+    """Choose at most `max_rows` rows of every group at random.
 
     Parameters
     ----------
@@ -488,8 +489,8 @@ def select_rows(codes: IndexArray, max_rows: int, random_bytes: Any) -> IndexArr
 
     Notes
     -----
-    **Privacy.** With a cap of m, one person changes at most m of the rows that are kept, so a sensitivity per
-    row is multiplied by m.
+    **Privacy.** With a cap of m, one person changes at most m of the kept rows. So a sensitivity per row is
+    multiplied by m.
 
     Examples
     --------
@@ -515,7 +516,7 @@ class RowUnits:
     codes : ndarray of int of shape (n_rows,)
         Number of every row's person, 0 to ``n_units - 1``.
     hashes : ndarray of uint64 of shape (n_units,)
-        Of the names of the persons: equal names have equal hashes in every process.
+        Hashes of the persons' names: equal names have equal hashes in every process.
     """
 
     codes: IndexArray
@@ -527,7 +528,7 @@ class RowUnits:
         return len(self.hashes)
 
     def choose_rows(self, max_rows: int, key: bytes) -> IndexArray:
-        """Choose at most so many rows of every person.
+        """Choose at most `max_rows` rows of every person.
 
         Parameters
         ----------
@@ -543,10 +544,10 @@ class RowUnits:
 
         Notes
         -----
-        **Privacy.** Which rows of a person are kept follows from the key, the person's name and the order of
-        the person's rows, and from nothing about others. So one person changes at most ``max_rows`` of the
-        rows that are kept, whatever the key, and a sensitivity per row is multiplied by that. The choice is
-        the same in one table and in parts of it, as long as a person's rows are in one part, in their order.
+        **Privacy.** The choice among a person's rows depends only on the key, the person's name and the order
+        of the person's rows, and not on other persons. So one person changes at most ``max_rows`` of the kept
+        rows, whatever the key, and a sensitivity per row is multiplied by that. The choice is the same in a
+        whole table and in parts of it, if the rows of a person are in one part, in their order.
         """
         order = np.argsort(self.codes, kind="stable")
         codes = self.codes[order]
@@ -559,12 +560,12 @@ class RowUnits:
 
 
 def number_units(groups: Any, is_private: BoolArray, *, strict: bool = False) -> RowUnits | None:
-    """Number the groups of the private rows, and hash their names; None where the unit is the row.
+    """Number the groups of the private rows, and hash their names; return None if the unit is the row.
 
     Parameters
     ----------
     groups, is_private, strict
-        As in `number_groups`, which raises the same.
+        As in `number_groups`, which raises the same errors.
 
     Returns
     -------
@@ -594,10 +595,10 @@ def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _hash(name: Any) -> int:
-    """Hash the name of one person; a number that stands for an integer as that integer."""
+    """Hash the name of one person; a float with an integer value has the hash of the integer."""
     if name is NOBODY:
         return 0
-    # NumPy's durations are integers to Python, and none here.
+    # NumPy's durations are integers for Python, but not here.
     is_whole = isinstance(name, bool | int | np.integer | np.bool_) and not isinstance(name, np.timedelta64)
     if is_whole and -(2**63) <= int(name) < 2**64:
         return int(_mix(np.array([int(name) % 2**64], dtype=np.uint64))[0])
@@ -618,12 +619,12 @@ def _as_bytes(name: Any) -> bytes:
 
 
 def splits_by_group(splitter: Any) -> bool:
-    """Tell whether a cross-validation splitter keeps groups together; by what it asks for, whoever made it.
+    """Return whether a cross-validation splitter requests groups, and so keeps them together.
 
     Parameters
     ----------
     splitter : object
-        Anything that a search takes as ``cv``.
+        Any object that a search accepts as ``cv``.
 
     Returns
     -------

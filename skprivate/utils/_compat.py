@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one place for private names of scikit-learn, so that a new release breaks one file."""
+"""The only module that uses private names of scikit-learn, so that a new release can break only one file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Base of what would take callbacks: this scikit-learn has none, and no ``set_callbacks``."""
+        """Empty base of estimators with callbacks: this scikit-learn has no callbacks."""
 
     ProgressBar = None
 
@@ -37,7 +37,7 @@ __all__ += ["safe_indexing", "validate_parameter_constraints"]
 
 
 def rows_of(value: Any, rows: Any, n_rows: int) -> Any:
-    """Return these rows of an argument of ``fit`` that has one entry a row, and any other as it is."""
+    """Return these rows of an argument of ``fit`` with one entry per row; return any other unchanged."""
     if isinstance(value, str | bytes | Mapping):
         return value
     if hasattr(value, "__array_namespace__"):
@@ -48,10 +48,10 @@ def rows_of(value: Any, rows: Any, n_rows: int) -> Any:
 
 
 def captioned_block(estimator: Any, caption: str) -> _VisualBlock:
-    """Return what stands for an estimator in scikit-learn's diagrams, with a caption below its name, or "".
+    """Return the block of an estimator for scikit-learn's diagrams, with a caption below its name, if any.
 
-    The box of a meta-estimator has no place for one: there the caption is a box of its own, above those of
-    the estimators inside.
+    The box of a meta-estimator has no place for a caption. There the caption is a separate box above those of
+    the inner estimators.
     """
     block = _get_visual_block(_Undescribed(estimator))
     if block.kind == "single":

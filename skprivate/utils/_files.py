@@ -17,20 +17,20 @@ from typing import BinaryIO
 OWNER_ONLY = 0o600
 # Folders are not opened or flushed on some file systems, and on Windows.
 _CANNOT_FLUSH = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOTSUP, errno.EPERM}
-# Windows neither deletes nor replaces a file that somebody has open.
+# Windows neither deletes nor replaces a file that a process has open.
 _DELETES_OPEN_FILES = os.name != "nt"
-# Seconds. Scanners and indexers of Windows have a new file open for moments; a second annoys nobody.
+# Seconds to wait, set by hand: scanners and indexers of Windows have a new file open for moments.
 _PATIENCE = 1.0
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.unfinished", re.DOTALL)
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o666) -> None:
-    """Write a file that others see either as it was or as it is now, whatever happens on the way.
+    """Write a file; others see either its old or its new content, even if the process is stopped.
 
     Parameters
     ----------
     path : str or path-like
-        Where; a file that is there is replaced, through a symbolic link too.
+        Path of the file; an existing file is replaced, also through a symbolic link.
     data : bytes
         The whole content.
     mode : int, default=0o666
@@ -46,14 +46,14 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
                 replace_file(name, path)
             break
         except FileNotFoundError:
-            # Another process took the file for abandoned, after it was closed; or there is no such folder.
+            # Another process deleted the closed file as abandoned, or the folder does not exist.
             if last:
                 raise
     _flush_name(path.parent)
 
 
 def replace_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Give a closed file the name of another, which goes; on Windows, wait until nobody has that one open."""
+    """Replace a file by a closed file; on Windows, wait until no process has the replaced file open."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -71,7 +71,7 @@ def create_atomically(path: str | os.PathLike[str], *, mode: int = 0o666) -> Ite
     Parameters
     ----------
     path : str or path-like
-        Where; FileExistsError if something is there, before and after the block.
+        Path of the file; FileExistsError if it exists before or after the block.
     mode : int, default=0o666
         Rights, before the process's umask.
 
@@ -101,12 +101,12 @@ def create_atomically(path: str | os.PathLike[str], *, mode: int = 0o666) -> Ite
 
 @contextlib.contextmanager
 def create_in_place(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a new file under its name, without a buffer; what is written stays, however the block ends.
+    """Open a new file under its name, without a buffer; written data stay even after an error in the block.
 
     Parameters
     ----------
     path : str or path-like
-        Where; FileExistsError if something is there.
+        Path of the file; FileExistsError if it exists.
 
     Yields
     ------
@@ -114,7 +114,7 @@ def create_in_place(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     with FileIO(path, "x+") as file:
-        # Where the file system has locks, it says that the writer lives.
+        # If the file system has locks, the lock shows that the writer is alive.
         _can_lock(file.fileno())
         _flush_name(path.parent)
         yield file
@@ -122,7 +122,7 @@ def create_in_place(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def is_being_written(handle: int) -> bool:
-    """Whether another has an open file locked; if not, it is locked for this one, until it is closed."""
+    """Return whether another process has locked an open file; if not, lock it until it is closed."""
     return _can_lock(handle) is False
 
 
@@ -130,26 +130,27 @@ def is_being_written(handle: int) -> bool:
 def locked(
     path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
 ) -> Iterator[Callable[[], bool]]:
-    """Hold the lock of a file, an empty file beside it that stays, against other threads and processes.
+    """Hold the lock of a file against other threads and processes; the lock is an empty file beside it.
 
-    The operating system frees the lock of a process that ends, however it ends. Reading or copying the lock
-    file does no harm. Whoever deletes it lets another process in, so the holder can ask whether it is there.
+    The operating system frees the lock when its process ends for any reason. Reading or copying the lock file
+    does no harm. If the lock file is deleted, another process can enter. So the holder can check that it
+    still exists.
 
     Parameters
     ----------
     path : str or path-like
-        The file that is protected; it need not exist. A symbolic link shares the lock of its file.
+        The protected file; it need not exist. A symbolic link shares the lock of its file.
     wait : bool, default=True
         Whether to wait for the lock. False: BlockingIOError if it is held.
     timeout : float, default=math.inf
-        Seconds to wait at most; TimeoutError after them.
+        Longest time to wait, in seconds; then TimeoutError.
     mode : int, default=OWNER_ONLY
-        Rights of a new lock file, before the process's umask; who may read it may hold it.
+        Rights of a new lock file, before the process's umask. Users who may read it may hold it.
 
     Yields
     ------
     holds : callable
-        Returns whether the file that is locked still has its name.
+        Returns whether the locked file still has its name.
     """
     lock = acquire_lock(path, wait=wait, timeout=timeout, mode=mode)
     try:
@@ -159,20 +160,20 @@ def locked(
 
 
 class Lock(FileIO):
-    """A lock file that is open, locked or to be locked.
+    """An open lock file, which is locked or will be locked.
 
-    It is a file object, no bare descriptor: where an interrupt comes before its release, or in it, it is
-    closed, and free, with the last reference to it.
+    It is a file object, not a bare descriptor. So if an interrupt comes before or during its release, the
+    file is closed and unlocked with its last reference.
 
     Attributes
     ----------
     process : int
-        Id of the process that opened it; a fork holds a copy of its descriptor.
+        Id of the process that opened it; a fork holds a copy of the descriptor.
     """
 
     def __init__(self, name: str, mode: int) -> None:
-        # Takes long to import, and most processes lock nothing. Both functions at once: a lock that is held
-        # to the end is released where nothing can be imported any more.
+        # filelock takes long to import, and most processes lock nothing. Both functions are imported now: a
+        # lock held to the end of the process is released when nothing can be imported any more.
         from filelock import lock_descriptor, unlock_descriptor
 
         self._lock, self._unlock = lock_descriptor, unlock_descriptor
@@ -191,9 +192,9 @@ class Lock(FileIO):
 def acquire_lock(
     path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
 ) -> Lock:
-    """Return the lock of a file, to be released; parameters and errors are those of `locked`."""
+    """Return the lock of a file; release it with `release_lock`. Parameters and errors as in `locked`."""
     name, deadline = f"{os.path.realpath(os.fspath(path))}.lock", time.monotonic() + timeout
-    pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
+    pause = 0.0005  # seconds; doubled up to 2 ms, about the time of a write to a disk
     while True:
         lock = _try_to_lock(name, mode)
         if lock is not None:
@@ -209,7 +210,7 @@ def acquire_lock(
 def _try_to_lock(name: str, mode: int) -> Lock | None:
     lock = Lock(name, mode)
     try:
-        # A file that was deleted after it was opened protects nothing: the next process makes another.
+        # A file that was deleted after it was opened protects nothing: the next process creates another.
         if lock.take() and holds_lock(lock):
             return lock
     except BaseException:
@@ -220,14 +221,14 @@ def _try_to_lock(name: str, mode: int) -> Lock | None:
 
 
 def holds_lock(lock: Lock) -> bool:
-    """Return whether the lock is not released, and the file that is locked still has its name."""
+    """Return whether the lock is not released, and the locked file still has its name."""
     return not lock.closed and _is_named(lock.fileno(), str(lock.name))
 
 
 def release_lock(lock: Lock) -> None:
     """Release a lock that `acquire_lock` returned."""
     try:
-        # In a fork the lock is the parent's: to unlock the copied descriptor would take it away.
+        # A fork must not unlock its copy of the descriptor: the lock belongs to the parent.
         if lock.process == os.getpid():
             # Closing alone would leave the lock to a child process that inherited the descriptor.
             lock.unlock()
@@ -244,7 +245,7 @@ def _is_named(handle: int, name: str) -> bool:
 
 @contextlib.contextmanager
 def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
-    """Open a new file beside the target, on the same file system; what killed processes left there goes."""
+    """Open a new file beside the target, on the same file system; delete files of killed processes there."""
     file = _create_locked(path, mode)
     name, process = str(file.name), os.getpid()
     try:
@@ -252,20 +253,20 @@ def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
             _clear_abandoned(path.parent)
             yield file, name
     finally:
-        # The file of a fork is its parent's.
+        # In a fork the file belongs to the parent.
         if os.getpid() == process:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
 
 
 def _create_locked(path: Path, mode: int) -> BufferedRandom:
-    """Create a file under a random name, and lock it: the lock says that its process lives."""
+    """Create a file under a random name, and lock it: the lock shows that its process is alive."""
     while True:
         name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
-        # os.open: rights follow the umask, as tempfile's do not. A file object, for an interrupt: a bare
-        # descriptor would keep the lock of a file that nobody writes.
+        # With os.open, unlike tempfile, rights follow the umask. After an interrupt, a bare descriptor in
+        # place of a file object would keep the lock of a file that nobody writes.
         file = BufferedRandom(FileIO(name, "x+", opener=lambda path, flags: os.open(path, flags, mode)))
-        # Another process may have taken the file for abandoned, before the lock.
+        # Before it was locked, another process may have deleted the file as abandoned.
         if _can_lock(file.fileno()) is not False and _is_named(file.fileno(), name):
             return file
         file.close()
@@ -274,7 +275,7 @@ def _create_locked(path: Path, mode: int) -> BufferedRandom:
 
 
 def _clear_abandoned(folder: Path) -> None:
-    """Delete the unfinished files that no process writes any more, whatever they were to become."""
+    """Delete all unfinished files that no process writes any more."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _UNFINISHED.fullmatch(entry.name):
@@ -286,7 +287,7 @@ def _delete_unless_locked(name: str) -> None:
     if not _DELETES_OPEN_FILES:
         os.unlink(name)
         return
-    # No link, and nothing that would wait for a writer.
+    # Neither follow a link nor wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with FileIO(name, opener=lambda path, _: os.open(path, flags)) as file:
         if _can_lock(file.fileno()):
@@ -294,7 +295,7 @@ def _delete_unless_locked(name: str) -> None:
 
 
 def _can_lock(handle: int) -> bool | None:
-    """Lock a file unless another has the lock; None where the file system has no locks."""
+    """Lock a file unless another process has locked it; None if the file system has no locks."""
     from filelock import lock_descriptor
 
     try:
@@ -309,14 +310,14 @@ def _flush(file: BinaryIO) -> None:
 
 
 def make_lasting(path: str | os.PathLike[str]) -> None:
-    """Make a file that somebody wrote, perhaps without an end, last through a power cut."""
+    """Write a file to the disk, so that it survives a power cut."""
     path = Path(os.path.realpath(path))
     _flush_name(path)
     _flush_name(path.parent)
 
 
 def _flush_name(path: Path) -> None:
-    """Make the name of a file, or the names in a folder, last through a power cut, where that can be done."""
+    """Write the name of a file, or the names in a folder, to the disk, if the system allows it."""
     try:
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -324,6 +325,6 @@ def _flush_name(path: Path) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        # A disk that fails is no file system that cannot: what was not written must not be acknowledged.
+        # An error of the disk is raised, since data that were not written must not be acknowledged.
         if error.errno not in _CANNOT_FLUSH:
             raise

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""States as JSON that is checked when it comes back: envelope, checksum, ranges of fields; no pickle.
+"""States as JSON with checks when they are read: envelope, checksum, ranges of fields; no pickle.
 
-Everything that the package reads back goes through `parse_json` or `check_nesting`, and through `Fields`: a
-field that is not of its type and in its range is a ValueError, whose message repeats no content.
+All states that the package reads pass `parse_json` or `check_nesting`, and `Fields`. A field of another type
+or out of its range raises a ValueError. Its message repeats no content.
 """
 
 import base64
@@ -30,31 +30,32 @@ class _HasBytes(Protocol):
 Value = TypeVar("Value")
 Sealed = TypeVar("Sealed", bound=_HasBytes)
 
-#: What a reader's parts may raise, and the reader reports as content that cannot be used.
+#: Errors that parts of a reader may raise; the reader reports them as unusable content.
 UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
-# What is written nests about ten deep; far below the limit of recursion.
+# Set by hand: written documents nest about ten deep, and the limit of recursion is far above.
 _DEEPEST = 64
 _NUMBERS = {int, float, bool, type(None)}
-# Bytes of a file; the specification of a tree of 2^18 leaves needs about a fifth of it.
+# Bytes of a file, set by hand; the specification of a tree of 2^18 leaves needs about a fifth of it.
 _LARGEST_FILE = 2**26
 
 
 class Fields:
-    """The fields of a JSON object, read by type and range: exactly those of the names.
+    """The fields of a JSON object, read by type and range; the object must have exactly these fields.
 
     Parameters
     ----------
     content : object
         Parsed JSON.
     names : sequence of str
-        All of them must be there.
+        Names of the fields.
     what : str, default="it"
-        The object, for messages.
+        Name of the object for messages.
 
     Raises
     ------
     ValueError
-        No object, or other fields; later, a field of another type or out of its range.
+        The content is not an object, or has other fields. Methods raise it for a field of another type or out
+        of its range.
     """
 
     def __init__(self, content: Any, names: Sequence[str], *, what: str = "it") -> None:
@@ -64,7 +65,7 @@ class Fields:
         self._what = what
 
     def integer(self, name: str, least: int, most: int) -> int:
-        """Return a whole number; true is none."""
+        """Return a whole number; true is not one."""
         kind = f"a whole number from {least} to {most}"
         return self._one(name, int, kind, lambda value: least <= value <= most)
 
@@ -106,7 +107,7 @@ class Fields:
         return self._one(name, dict, "an object")
 
     def maybe(self, read: Callable[..., Value], name: str, *limits: Any) -> Value | None:
-        """Return what a method of this object reads, None where the field is null."""
+        """Return the value that a method of this object reads, or None if the field is null."""
         return None if self._content[name] is None else read(name, *limits)
 
     def _one(
@@ -145,14 +146,14 @@ def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[
 def parse_json(text: str | bytes) -> Any:
     """Return parsed JSON; ValueError for anything else, without its content.
 
-    No number is infinite, no name stands twice in an object, no text holds half of a surrogate pair, and
-    nothing nests deeper than what is written does.
+    No number may be infinite, no object may have a name twice, no text may hold half of a surrogate pair, and
+    nothing may nest deeper than written documents do.
     """
     try:
         if isinstance(text, bytes):
             text = text.decode(json.detect_encoding(text))
         content = json.loads(
-            # Editors put a mark of the byte order in front, and json.loads takes none in a str.
+            # Editors may write a byte order mark first, which json.loads refuses in a str.
             text.removeprefix("\ufeff"),
             parse_constant=_refuse_constant,
             parse_float=_finite,
@@ -171,7 +172,7 @@ def _refuse_constant(constant: str) -> None:
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise ValueError("it holds a number beyond what a double holds")
+        raise ValueError("it holds a number that a double cannot hold")
     return number
 
 
@@ -183,7 +184,7 @@ def _different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check_nesting(content: Any) -> None:
-    """Refuse lists and objects in each other deeper than any that is written, and texts that are none."""
+    """Refuse lists and objects nested deeper than in any written document, and texts with surrogates."""
     level = [content]
     for _ in range(_DEEPEST):
         level = [inner for value in level if type(value) not in _NUMBERS for inner in _inner(value)]
@@ -193,7 +194,7 @@ def check_nesting(content: Any) -> None:
 
 
 def _inner(value: Any) -> list[Any]:
-    """Return what of a value needs to be looked at; not the numbers of a long list one by one."""
+    """Return the parts of a value to be checked, without the numbers of a long list."""
     if isinstance(value, str):
         check_characters(value, "a text in it")
         return []
@@ -205,23 +206,23 @@ def _inner(value: Any) -> list[Any]:
 
 
 def restore_json(source: Any, build: Callable[[Any], Value], what: str) -> Value:
-    """Return what `build` makes of the JSON in a text, in bytes or in a file.
+    """Return the object that `build` makes of the JSON in a text, in bytes or in a file.
 
     Parameters
     ----------
     source : str, bytes or path-like
-        Bytes are JSON; a path-like object is a file. A str is JSON where `is_json_text`. Any other str is the
+        Bytes are JSON. A path-like object is a file. A str is JSON if `is_json_text`. Any other str is the
         name of a file, if there is one or if it ends in ".json".
     build : callable
-        From parsed JSON to the object; ValueError for anything that it cannot use.
+        Takes parsed JSON and returns the object; ValueError for unusable content.
     what : str
-        The object, for messages.
+        Name of the object for messages.
 
     Raises
     ------
     TypeError, ValueError, OSError
-        A source of another type; neither JSON nor a file, or not such an object; a file that cannot be read.
-        No message repeats what the source holds, but for what `build` says of it.
+        The source has another type, is neither JSON nor a file, or holds another object. The file cannot be
+        read. No message repeats the content of the source, except in the words of `build`.
     """
     text, origin = _read_source(source, what)
     try:
@@ -232,7 +233,7 @@ def restore_json(source: Any, build: Callable[[Any], Value], what: str) -> Value
 
 
 def _read_source(source: Any, what: str) -> tuple[str | bytes, str]:
-    """Return JSON, and where it is from."""
+    """Return JSON and its origin."""
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source), "what these bytes hold"
     if not isinstance(source, str | os.PathLike):
@@ -249,12 +250,12 @@ def _read_source(source: Any, what: str) -> tuple[str | bytes, str]:
 
 
 def is_json_text(source: Any) -> bool:
-    """Whether it is a str that begins, after white space, as documents in JSON do, and no name of a file."""
+    """Return whether a str begins, after white space, like a document in JSON and not like a file name."""
     return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith(("{", "["))
 
 
 def as_bytes(data: Any) -> bytes:
-    """Return bytes; TypeError for a text or a path, whose file is the caller's to read."""
+    """Return bytes; TypeError for a text or a path."""
     if not isinstance(data, bytes | bytearray | memoryview):
         kind = type(data).__name__
         raise TypeError(f"from_bytes takes bytes, not {kind}: for a file, pass Path(...).read_bytes().")
@@ -262,7 +263,7 @@ def as_bytes(data: Any) -> bytes:
 
 
 def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]) -> dict[str, Any]:
-    """Return what `seal_document` wrote, without its checksum; ValueError for anything else."""
+    """Return the content that `seal_document` wrote, without its checksum; ValueError for anything else."""
     text = as_bytes(data).removeprefix(codecs.BOM_UTF8)
     if not text.isascii():
         raise ValueError("it is not text")
@@ -270,14 +271,14 @@ def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]
     check_envelope(content, format_name, version, (*fields, "checksum"))
     checksum = content.pop("checksum")
     if checksum != digest(content):
-        raise ValueError("its content does not fit its checksum: it was changed or damaged")
+        raise ValueError("its content does not match its checksum: it was changed or damaged")
     return dict(content)
 
 
 def restore_sealed(
     data: Any, format_name: str, version: int, fields: Sequence[str], build: Callable[..., Sealed]
 ) -> Sealed:
-    """Return the object that `build` makes of what `seal_document` wrote.
+    """Return the object that `build` makes of the output of `seal_document`.
 
     One of `UNREADABLE` is raised for anything else, and for content that the object's ``to_bytes`` would not
     write.
@@ -291,13 +292,13 @@ def restore_sealed(
 def restore_in_silence(
     data: Any, format_name: str, version: int, fields: Sequence[str], build: Callable[..., Sealed], what: str
 ) -> Sealed:
-    """Return what `restore_sealed` does; the ValueError for other bytes repeats nothing of them."""
+    """Return the object of `restore_sealed`; the ValueError for other bytes does not repeat their content."""
     data = as_bytes(data)
     try:
         return restore_sealed(data, format_name, version, fields, build)
     except UNREADABLE:
         pass
-    # Raised outside the handler: the error below it may repeat the content.
+    # It is raised outside the handler, because the original error may repeat the content.
     raise ValueError(
         f"these are no {what} that can be used: damaged, foreign, or of another version than {version}, "
         "which this package reads."
@@ -305,7 +306,7 @@ def restore_in_silence(
 
 
 def check_rewritten(content: dict[str, Any], again: bytes) -> None:
-    """Refuse content that is not, to the last digit, what is written of the object that was read from it."""
+    """Refuse content that differs, in any digit, from the output of the object that was read from it."""
     if json.loads(again)["checksum"] != digest(content):
         raise ValueError("a field is missing, or not in the one form that is written")
 
@@ -317,7 +318,7 @@ def seal_document(format_name: str, version: int, content: dict[str, Any]) -> by
 
 
 def canonical(content: dict[str, Any]) -> bytes:
-    """Return the one JSON of this content: sorted, without spaces, ASCII."""
+    """Return the canonical JSON of this content: sorted, without spaces, ASCII."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -327,21 +328,21 @@ def digest(content: dict[str, Any]) -> str:
 
 
 def pack_integers(array: IntArray) -> str:
-    """Return an array of int64 as text; its shape is for the reader to know."""
+    """Return an array of int64 as text; the reader must know its shape."""
     return base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
 
 
 def unpack_integers(text: Any, shape: tuple[int, ...]) -> IntArray:
     """Return the array that `pack_integers` wrote; ValueError if it is not of this shape."""
     data = unpack_bytes(text)
-    # Before room is made; -1 stands for any length.
+    # Checked before memory is allocated; -1 means any length.
     if -1 not in shape and len(data) != 8 * math.prod(shape):
         raise ValueError("an array is not of its shape")
     return np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
 
 
 def unpack_bytes(text: Any) -> bytes:
-    """Return the bytes that a text holds in base64, written in its one way."""
+    """Return the bytes of a text in base64, which must be in its canonical form."""
     try:
         data = base64.b64decode(text, validate=True) if isinstance(text, str) else None
     except (binascii.Error, ValueError):

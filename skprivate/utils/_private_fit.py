@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run of a method that reads rows: atomic changes, counted failures, messages without values."""
+"""Decorators of methods that read rows: atomic changes, counted failures, messages without values."""
 
 import functools
 import itertools
@@ -20,7 +20,7 @@ from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, Pri
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-# Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.
+# Messages of scikit-learn and numpy that repeat values of the data, and their replacements.
 _REVEALING = {
     "could not convert string to float": (
         "could not convert string to float: X holds text; declare its columns from public knowledge: "
@@ -39,7 +39,7 @@ _REVEALING = {
 
 
 def redact_errors(method: Method) -> Method:
-    """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of it.
+    """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of the data.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def redact_errors(method: Method) -> Method:
 
     Notes
     -----
-    **Privacy.** Only known messages are rewritten. Your own must not repeat a value, an index or a count.
+    **Privacy.** Only known messages are rewritten. Your own messages must not repeat a value, an index or a
+    count.
 
     Examples
     --------
@@ -69,16 +70,16 @@ def redact_errors(method: Method) -> Method:
     @functools.wraps(method)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
-            # Whether a sum of huge values overflows on the way is a fact about private rows.
+            # An overflow in a sum of huge values would reveal a fact about private rows.
             with np.errstate(over="ignore", invalid="ignore"):
                 return method(*args, **kwargs)
         except (TypeError, ValueError) as error:
             instead = [text for phrase, text in _REVEALING.items() if phrase in str(error)]
-            # An inner fit has rewritten it, and may have counted it.
+            # An inner fit has rewritten this error, and may have counted it.
             if not instead or str(error) == instead[0]:
                 raise
             kind = TypeError if isinstance(error, TypeError) else ValueError
-        # Raised outside the handler, so that the original is not kept as __context__.
+        # It is raised outside the handler, so that the original is not kept as __context__.
         raise kind(instead[0])
 
     return cast(Method, wrapper)
@@ -86,29 +87,29 @@ def redact_errors(method: Method) -> Method:
 
 @contextmanager
 def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
-    """Count in every ledger an error of what reads private rows: it is an answer that no budget covers.
+    """Count an error of code that reads private rows in every ledger: no budget covers this answer.
 
     Parameters
     ----------
     ledgers : sequence of PrivacyLedger
-        A ledger with a limit of failures refuses before any row is looked at, unless one of the failures that
-        the limit allows is left for this fit, whatever becomes of those that run.
+        A ledger with a limit of failures reserves one of the allowed failures for this fit. If none is left,
+        even if all running fits fail, the ledger refuses the fit before any row is read.
     name : str
         Class of the estimator, or the function's name.
 
     Notes
     -----
-    What a ledger refuses and a parameter of a wrong type or range reveal nothing about rows, and are not
-    counted; nor is an error that an inner fit has counted in the same ledger already. An interrupt is
-    counted: whoever chose a part of the fit may have raised it. A ledger that cannot count does not hide the
-    error.
+    Refusals of a ledger and parameters of a wrong type or range reveal nothing about rows, and are not
+    counted. An error that an inner fit has already counted in the same ledger is not counted again. An
+    interrupt is counted, since a part of the fit may have raised it. If a ledger cannot count, the error is
+    still raised.
 
-    At most limit + 1 failures are revealed, by threads and processes together. Proof: with a limit L, a fit
-    takes a place in a transaction that refuses unless failures + places <= L before it, so that their sum
-    never passes L + 1. A place goes when a fit ends: it becomes a failure in the same transaction, before the
-    error is raised, or the fit did not fail. A process that dies in between leaves its place taken. A fit
-    inside a fit of the same thread fails for both, and takes a place of its own only after another such fit
-    has used up theirs. The fit around them takes another place as it ends; if there is none, it is refused,
+    Threads and processes together reveal at most limit + 1 failures. Proof: let L be the limit. A fit takes a
+    place in a transaction that refuses unless failures + places <= L before it. So their sum never exceeds
+    L + 1. The place is returned when the fit ends. If the fit failed, the place becomes a failure in the same
+    transaction, before the error is raised. If the process dies before, its place stays taken. A fit inside a
+    fit of the same thread fails for both. It takes its own place only after another such fit has used up
+    their common place. The outer fit takes another place when it ends. If there is none, it is refused,
     whether it failed or not.
     """
     own: list[Any] = []
@@ -126,7 +127,7 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
         yield
         refusal = _take_again(own, name)
     except BaseException as error:
-        # An interrupt before has met no row.
+        # No row was read before an interrupt at the start.
         uncounted = [ledger for ledger in ledgers if has_begun and not _is_settled(error, ledger, start)]
         refusal = _take_again([ledger for ledger in uncounted if ledger.max_failures is not None], name)
         if refusal is None:
@@ -143,7 +144,7 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
 
 
 def _take_again(ledgers: Sequence[Any], name: str) -> BudgetExceededError | None:
-    """Take a place where a fit inside this one has used it up; return why this one is refused, if it is."""
+    """Take a place again if an inner fit has used it up; return the error if none is left."""
     for ledger in ledgers:
         held = os.getpid(), ledger
         if held in _HELD.places:
@@ -153,7 +154,7 @@ def _take_again(ledgers: Sequence[Any], name: str) -> BudgetExceededError | None
         except BudgetExceededError:
             return BudgetExceededError(
                 f"A fit inside this one failed, and used up the failures that the ledger {ledger.path} "
-                "allows. Whether this one failed, too, is not reported; what was charged is spent."
+                "allows. Whether this one failed too is not reported. The charged budget is spent."
             )
         except LedgerError:
             continue
@@ -162,7 +163,7 @@ def _take_again(ledgers: Sequence[Any], name: str) -> BudgetExceededError | None
 
 
 def _end(ledger: Any, failed: str | None) -> None:
-    """Tell a ledger that a fit has ended, and count it if the estimator of that name failed."""
+    """Record in a ledger that a fit has ended, and count a failure if `failed` names its estimator."""
     held = (os.getpid(), ledger)
     if held in _HELD.places:
         _HELD.places.discard(held)
@@ -172,7 +173,7 @@ def _end(ledger: Any, failed: str | None) -> None:
 
 
 class _Held(threading.local):
-    """The ledgers in which this thread holds a place, each with the process: a fork has none of them."""
+    """The ledgers in which this thread holds a place, with the process id, so that a fork holds none."""
 
     def __init__(self) -> None:
         self.places: set[tuple[int, Any]] = set()
@@ -183,7 +184,7 @@ _HELD = _Held()
 
 @contextmanager
 def public_errors() -> Iterator[None]:
-    """Say of what looks at nothing but public facts that its errors are no failures to be counted."""
+    """Mark the errors of code that reads only public facts, so that they are not counted as failures."""
     try:
         yield
     except Exception as error:
@@ -192,7 +193,7 @@ def public_errors() -> Iterator[None]:
 
 
 def _mark(error: BaseException, *ledgers: Any) -> None:
-    """Note on an error where it is counted, by the paths of ledgers; None: it needs to be nowhere."""
+    """Record on an error the ledgers that have counted it, by their paths; None: none needs to count it."""
     marks = dict.fromkeys(ledgers, time.perf_counter())  # all processes have this clock
     with suppress(AttributeError):  # it may have no attributes
         setattr(error, _COUNTED, {**getattr(error, _COUNTED, {}), **marks})
@@ -209,25 +210,25 @@ def _is_settled(error: BaseException, ledger: Any, start: float) -> bool:
     return any(marks.get(key, -1.0) >= start for key in (None, ledger.path))
 
 
-# Errors that no row can cause, as scikit-learn's of a parameter cannot.
+# Errors that no row can cause.
 _PUBLIC = (
     BudgetExceededError,
     LedgerError,
     PrivacyLeakError,
-    PrivacyLeakWarning,  # raised where a filter turns warnings into errors
+    PrivacyLeakWarning,  # raised if a filter turns warnings into errors
 )
-# Travels with errors from joblib's workers.
+# Attribute of errors; it is kept in errors from joblib's workers.
 _COUNTED = "_skprivate_counted"
 
 
 def private_fit(fit: Method) -> Method:
-    """Decorate ``fit``: parameters are validated first, and the object changes in whole or not at all.
+    """Decorate ``fit``: parameters are validated first, and the object changes completely or not at all.
 
-    The fit works on a draft, another object with the same attributes, which this one takes over by one
-    assignment when it is complete. A fit that raises, for a bad input, an exhausted ledger or an interrupt,
-    changes nothing: a previous fit stays usable, also by other threads meanwhile. Its ledger counts a
-    failure, unless parameters of a wrong type or range, which are found before a row is looked at, or the
-    ledger itself was the reason.
+    The fit works on a draft, another object with the same attributes. When it is complete, the object takes
+    over the draft's attributes in one assignment. A fit that raises an error, for example for a bad input, an
+    exhausted ledger or an interrupt, changes nothing. A previous fit stays usable, also by other threads. The
+    ledger counts a failure, with two exceptions: parameters of a wrong type or range, which are found before
+    a row is read, and refusals of the ledger itself.
 
     Parameters
     ----------
@@ -241,8 +242,8 @@ def private_fit(fit: Method) -> Method:
 
     Notes
     -----
-    **Privacy.** A fit that raises half-way leaves nothing behind. Messages of scikit-learn and NumPy that
-    repeat a value of a row are rewritten, as by `redact_errors`.
+    **Privacy.** A fit that fails half-way leaves no state. Messages of scikit-learn and NumPy that repeat a
+    value of a row are rewritten, as by `redact_errors`.
 
     Examples
     --------
@@ -266,7 +267,7 @@ def private_fit(fit: Method) -> Method:
     """
     from ._compat import fit_context  # of scikit-learn, which a client does without
 
-    # Estimators that are passed as parameters come from the user: theirs are validated too.
+    # Estimators that are passed as parameters come from the user: their parameters are validated too.
     validated = redact_errors(fit_context(prefer_skip_nested_validation=False)(fit))
 
     @functools.wraps(fit)
@@ -285,18 +286,18 @@ def private_fit(fit: Method) -> Method:
 # Changes of an object's state that no interrupt and no other thread can divide.
 
 
-# Beside the objects, not in them: a copy and a pickle hold no lock.
+# Locks are kept outside the objects, so that a copy and a pickle hold no lock.
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-# Ids of the objects in the midst of a method; numbers, as an interrupt cannot divide a change of such a set.
+# Ids of objects inside a method. They are numbers, because an interrupt cannot divide a change of such a set.
 _BUSY: set[int] = set()
 if hasattr(os, "register_at_fork"):
-    # The thread that holds a lock does not come along into the child, where nobody would release it.
+    # The thread that holds a lock does not exist in the child, where nobody would release the lock.
     os.register_at_fork(after_in_child=_LOCKS.clear)
     os.register_at_fork(after_in_child=_BUSY.clear)
 
 
 def assign(target: Any, **changes: Any) -> None:
-    """Set attributes of an object, all of them by one assignment.
+    """Set several attributes of an object in one assignment.
 
     Parameters
     ----------
@@ -319,7 +320,7 @@ def assign(target: Any, **changes: Any) -> None:
 
 
 def draft_of(target: Any) -> Any:
-    """Return another object of the same type and attributes; its attributes become its own.
+    """Return another object of the same type with the same attributes; later changes are independent.
 
     Parameters
     ----------
@@ -346,9 +347,9 @@ def lock_of(target: Any) -> Any:
     Returns
     -------
     lock : RLock
-        To be held in a ``with`` statement; the thread that holds it may take it again.
+        Hold it in a ``with`` statement; the thread that holds it may take it again.
     """
-    # setdefault is atomic: of two threads that ask at once, both get the lock of the first.
+    # setdefault is atomic: two threads that call it at once get the same lock.
     return _LOCKS.setdefault(target, RLock())
 
 
@@ -358,7 +359,7 @@ def one_thread_at_a_time(method: Method) -> Method:
     Parameters
     ----------
     method : callable
-        All methods of one object that are decorated share one lock.
+        All decorated methods of one object share one lock.
 
     Returns
     -------
@@ -387,15 +388,15 @@ def one_thread_at_a_time(method: Method) -> Method:
 
 
 def refused_within_another(method: Method) -> Method:
-    """Decorate a method that waits for other threads, and is refused in the midst of such a method.
+    """Decorate a method that waits for other threads, and is refused inside another such method.
 
-    A batch that is read, a callback or a signal handler runs in the thread that holds the lock, and so
+    The reader of a batch, a callback or a signal handler runs in the thread that holds the lock, and so
     cannot wait for it.
 
     Parameters
     ----------
     method : callable
-        Of an object whose lock it takes, by `one_thread_at_a_time`.
+        Method of an object whose lock it takes, by `one_thread_at_a_time`.
 
     Returns
     -------
@@ -407,8 +408,8 @@ def refused_within_another(method: Method) -> Method:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if id(self) in _BUSY:
             raise RuntimeError(
-                f"This {type(self).__name__} is in the midst of another method, which called this one: "
-                "by a batch, a callback or a signal handler. Nothing was changed; call it afterwards."
+                f"This {type(self).__name__} is inside another method, which called this one through a "
+                "batch, a callback or a signal handler. Nothing was changed. Call this method afterwards."
             )
         try:
             _BUSY.add(id(self))
@@ -421,34 +422,35 @@ def refused_within_another(method: Method) -> Method:
 
 # Progress of a fit for scikit-learn's callbacks: the number of finished parts, and nothing about rows.
 
-#: Most parts that callbacks hear of.
+#: Largest number of parts that are reported to callbacks; set by hand.
 _MOST_PARTS = 100
 
 
 @contextmanager
 def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callable[[], None]]:
-    """Tell an estimator's callbacks that its fit has begun, which parts are done, and that it has ended.
+    """Report the start of a fit, its finished parts and its end to an estimator's callbacks.
 
     Parameters
     ----------
     estimator : estimator
-        With scikit-learn's ``CallbackSupportMixin``, and a fit in `private_fit`, which ends callbacks.
+        Estimator with scikit-learn's ``CallbackSupportMixin``, and a fit in `private_fit`, which ends
+        callbacks.
     part : str
-        What a part is called.
+        Name of a part.
     n_parts : int or None
-        Their number, public or made of released values. None: it will turn out. Of more than a hundred,
-        a hundred at most are reported.
+        Number of parts, public or computed from released values. None: not known before. At most a hundred
+        parts are reported.
 
     Yields
     ------
     done : callable
-        To be called after every part.
+        Call it after every part.
 
     Notes
     -----
-    **Privacy**: callbacks are passed no rows, targets or metadata, and what they ask for is ignored: a fit
-    that stops when a callback says so would have spent its budget for nothing. They do get the estimator,
-    with what its last fit left, and they run in the process that holds the rows.
+    **Privacy**: callbacks receive no rows, targets or metadata. Their requests are ignored: if a callback
+    stopped a fit, its budget would be lost. Callbacks do receive the estimator with the state of its last
+    fit, and they run in the process that holds the rows.
 
     Examples
     --------
@@ -479,20 +481,20 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
     context.call_on_fit_task_end(estimator=estimator)
 
 
-# Warnings that name the user's line, however many functions lie between it and the warning.
+# Warnings that name the user's line, whatever the number of functions between it and the warning.
 
 # Packages between a user's call and the code that warns, and modules of decorators.
 _BETWEEN = ("skprivate", "sklearn", "joblib", "contextlib", "functools")
-# The decorators of methods that read rows; what such a method calls is not the user's line.
+# The decorators of methods that read rows; lines of such a method are not the user's line.
 _DECORATORS = f"{__package__}._private_fit"
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn, and name the line of the user that called this package.
 
-    It is the nearest line outside of this package, scikit-learn and joblib, and outside of a third party's
-    ``fit`` with `private_fit`. A warning that named a line of a package would be shown for the first of two
-    fits only.
+    This is the nearest line outside this package, scikit-learn and joblib, and outside a third party's
+    ``fit`` with `private_fit`. If a warning named a line of a package, Python would show it only once for
+    several fits.
 
     Parameters
     ----------
@@ -503,7 +505,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def warn_after_release(message: str, category: type[Warning]) -> None:
-    """Warn the user about a release that is charged: never an error, which would lose it.
+    """Warn the user about a charged release; this is never an error, because an error would lose the release.
 
     Parameters
     ----------
@@ -514,7 +516,7 @@ def warn_after_release(message: str, category: type[Warning]) -> None:
     try:
         warnings.warn(message, category, stacklevel=level)
     except category:
-        # The user's filter turns warnings into errors; noise cannot be drawn again for nothing.
+        # The user's filter turns warnings into errors, but an error would lose a charged release.
         with warnings.catch_warnings():
             warnings.simplefilter("always", category)
             warnings.warn(message, category, stacklevel=level)

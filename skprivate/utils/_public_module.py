@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Public names of classes, lazy exports, and whether a report may take an object at its word."""
+"""Public names of classes, lazy exports, and whether a report may trust the statements of an object."""
 
 import importlib
 import re
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Build ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its stub.
 
-    Type checkers read the stub, too, so that each name has one line.
+    Type checkers read the stub too, so that each name needs only one line.
 
     Parameters
     ----------
@@ -47,27 +47,27 @@ def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], li
     return getattr_, dir_, public
 
 
-# The public module and name of a class, and whether a report may take an object at its word.
+# The public module and name of a class, and whether a report may trust the statements of an object.
 
 Class = TypeVar("Class", bound=type)
 
-# What a class held when it was defined; a method that is put in its place later is not the author's.
+# Attributes of a class at its definition; a method that replaces one later is not the author's.
 _DEFINED: dict[type, dict[str, Any]] = {}
-# Written into a class by Python and pickle when they first need it.
+# Attributes that Python and pickle add to a class when they first need them.
 _WRITTEN_LATER = {"__annotations__", "__annotations_cache__", "__doc__", "__slotnames__"}
 
 
 def public_module(name: str) -> Callable[[Class], Class]:
-    """Decorate a class that is imported from another module than the one that defines it.
+    """Decorate a class whose public module differs from the module that defines it.
 
-    A pickle names a class by its ``__module__``. With a private module there, no file could be moved: pickles
-    of users would not load any more. Subclasses keep the modules that they are defined in.
+    A pickle names a class by its ``__module__``. If that were a private module, no file could be moved:
+    pickles of users would not load any more. Subclasses keep the modules in which they are defined.
 
     Parameters
     ----------
     name : str
-        A package which has the class among its (lazy) names, under the name of the class. It is the outermost
-        decorator: ``dataclass`` looks into the module that defines the class.
+        A package that exports the class (lazily) under its own name. This must be the outermost decorator,
+        because ``dataclass`` reads the module that defines the class.
 
     Returns
     -------
@@ -95,12 +95,13 @@ def public_module(name: str) -> Callable[[Class], Class]:
 def name_constructor(cls: Class) -> Class:
     """Decorate a class that inherits its constructor, so that errors of a call name the class.
 
-    Python's error about an unknown argument names the function that was called: else the base class.
+    Python's error about an unknown argument names the called function, which otherwise is that of the base
+    class.
 
     Parameters
     ----------
     cls : type
-        Its constructor is a Python function of a base class.
+        A class whose constructor is a Python function of a base class.
 
     Returns
     -------
@@ -130,22 +131,22 @@ def name_constructor(cls: Class) -> Class:
 
 
 def remember(cls: type) -> None:
-    """Keep what a class, and every class that it inherits from, holds now."""
+    """Record the present attributes of a class and of all its base classes."""
     for base in cls.__mro__[:-1]:
         _DEFINED.setdefault(base, dict(vars(base)))
 
 
 def reason_against(estimator: Any, mixin: str) -> str | None:
-    """Why an object is not taken at its word, None if it is.
+    """Return why a report cannot trust the statements of an object; None if it can.
 
-    Taken at their word are the classes that this package exports, and those that list a mixin of ours among
-    their own bases. Subclasses are not: a subclass may do anything.
+    A report trusts classes that this package exports, and classes with a mixin of this package among their
+    own bases. It does not trust subclasses of these: a subclass may do anything.
 
     Parameters
     ----------
     estimator : object
     mixin : {"PrivateEstimatorMixin", "StatelessMixin"}
-        What the class has to list for this kind of promise.
+        The mixin that the class must list for this kind of statement.
     """
     cls = type(estimator)
     if not any(type(cls) is plain for plain in (type, ABCMeta)):
@@ -160,21 +161,21 @@ def reason_against(estimator: Any, mixin: str) -> str | None:
 
 
 def declared_by(estimator: Any) -> str:
-    """Return the module of a class of others that lists one of our mixins; empty for all other classes."""
+    """Return the module of a third party's class that lists a mixin of this package; otherwise empty."""
     cls = type(estimator)
     module = str(vars(cls).get("__module__"))
     if _is_of_package(module) or not any("_declares" in vars(base) for base in cls.__bases__):
         return ""
-    # With a line break in it, it could pass for another line of a report.
+    # A line break in the name could forge a line of a report.
     return module if module.isprintable() else repr(module)
 
 
 def changed_methods(estimator: Any) -> str | None:
-    """Why the methods of an object may not be those that its class was defined with."""
+    """Return why the methods of an object may differ from those at the definition of its class, or None."""
     cls = type(estimator)
     parameters = cls._get_param_names() if hasattr(cls, "_get_param_names") else ()
     for name, value in vars(estimator).items():
-        # A class need not have it: a pipeline takes a fit_transform where it finds one.
+        # The class need not have the name: a pipeline calls a fit_transform of the object.
         public = not name.startswith("_") and not name.endswith("_")
         may_be_called = public or name.startswith("__") or hasattr(cls, name)
         if callable(value) and name not in parameters and may_be_called:
@@ -183,7 +184,7 @@ def changed_methods(estimator: Any) -> str | None:
 
 
 def changed_class(cls: type) -> str | None:
-    """Why the methods of a class may not be those that it was defined with."""
+    """Return why the methods of a class may differ from those at its definition, or None."""
     for base in cls.__mro__[:-1]:
         now, then = vars(base), _DEFINED.get(base, vars(base))
         names = (now.keys() | then.keys()) - _WRITTEN_LATER
@@ -193,7 +194,7 @@ def changed_class(cls: type) -> str | None:
 
 
 def is_exported(cls: type) -> bool:
-    """Whether the package defined this very class, and has it in the module that it names."""
+    """Return whether this package defines and exports exactly this class in the module that it names."""
     module = vars(cls).get("__module__")
     return (
         type(module) is str
@@ -208,10 +209,10 @@ def _is_of_package(module: str) -> bool:
 
 
 def _strange_part(estimator: Any) -> str | None:
-    """Why a part of an object that is an heir of our classes, a domain say, may do anything with rows."""
+    """Return why a part of an object that inherits from our classes, such as a domain, cannot be trusted."""
     for name, part in vars(estimator).items():
         kind = type(part)
-        # Estimators inside are judged by themselves, and a ledger sees no row.
+        # Inner estimators are checked by themselves, and a ledger sees no row.
         ours = [cls for cls in kind.__mro__ if is_exported(cls) and not hasattr(cls, "get_params")]
         if name == "ledger" or all(hasattr(cls, "_declares") for cls in ours):
             continue

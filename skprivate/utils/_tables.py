@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of rows: kinds that are refused, cells read as numbers, and scikit-learn's validation.
+"""Tables of rows: refused kinds of values, cells read as numbers, and scikit-learn's validation.
 
-Whether a date is a number of days or of nanoseconds is for its owner to say. The type of an array or of a
-frame's column is public; a single object in a column of objects is not. So dates are refused by their type in
-every mode, and as single objects outside strict mode, where other values make a fit fail too.
+Only the owner of a date knows whether it is a number of days or of nanoseconds. The type of an array or of a
+frame's column is public, but a single object in a column of objects is not. So dates are refused by their
+type in every mode. As single objects they are refused only outside strict mode, where other values make a fit
+fail too.
 
 In strict mode no value of a row makes a fit fail: a failure that depends on one row is a release that no
 budget covers. The rules have no exception: a cell is read as a number or is missing, infinity is beyond every
-bound, what is missing is the middle of the bounds.
+bound, and a missing cell counts as the middle of the bounds.
 
-Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
-of its integers. scikit-learn is imported where it is called: clients that have NumPy alone read tables too.
+Arrays of other libraries become arrays of NumPy, whatever the setting ``array_api_dispatch``: exact sums and
+noise need its integers. scikit-learn is imported in the functions that call it, because clients with NumPy
+alone read tables too.
 """
 
 import json
@@ -29,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import FloatArray
 from ._arguments import as_cells, check_characters, is_frame
 
-# scikit-learn's validation, which here refuses dates, masks and the like first.
+# scikit-learn's validation, after dates, masks and other kinds are refused.
 
 _NOT_GIVEN = "no_validation"
 
@@ -50,11 +52,11 @@ def validate_data(
     estimator : estimator
     X, y : array-like or data frame
     cells : bool, default=True
-        Whether single objects are looked at; not in strict mode, where they are replaced.
+        Whether single objects are checked. Pass False in strict mode, where they are replaced.
     kinds : bool, default=True
-        Whether X of a kind that no table of numbers may hold is refused; not where columns are declared.
+        Whether to refuse X of a kind that no table of numbers may hold. Pass False if columns are declared.
     **options
-        As of scikit-learn's function.
+        Options of scikit-learn's function.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def validate_data(
     Raises
     ------
     TypeError, ValueError
-        As `refuse_kinds`, `refuse_text` (where numbers are wanted), `refuse_cells`, `refuse_missing` and
+        As `refuse_kinds`, `refuse_text` (if numbers are required), `refuse_cells`, `refuse_missing` and
         scikit-learn's function.
     """
     refuse_series(X)
@@ -81,7 +83,7 @@ def validate_data(
 
 
 def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
-    """Check an array as scikit-learn does; kinds that no table (of numbers) may hold are refused."""
+    """Check an array as scikit-learn does; values of kinds that no table may hold are refused."""
     _refuse(values, input_name or "X", True)
     if input_name in ("", "X") and options.get("dtype", "numeric") is not None:
         refuse_text(values, objects=False)
@@ -93,29 +95,30 @@ def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
 
 
 def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int = 1) -> FloatArray:
-    """Validate a table of numbers of which no cell makes it fail: NaN stands for what is no number.
+    """Validate a table of numbers; no cell makes this fail: NaN replaces a cell that is not a number.
 
     Parameters
     ----------
     estimator : estimator
     X : array-like or data frame of shape (n_rows, n_features)
     reset : bool, default=True
-        True in ``fit``: number and names of the columns are kept, else compared.
+        True in ``fit``: number and names of the columns are kept. False: they are compared.
     least_rows : int, default=1
+        Smallest number of rows.
 
     Returns
     -------
     table : ndarray of float64 of shape (n_rows, n_features)
-        In C order; what is not finite is left to the caller.
+        In C order; the caller handles values that are not finite.
 
     Raises
     ------
     TypeError, ValueError
-        It is no table, or one of text, dates, masks or complex numbers, or has other columns.
+        X is not a table, holds text, dates, masks or complex numbers, or has other columns.
 
     Notes
     -----
-    **Privacy.** What is raised depends on the container's type, names and shape alone.
+    **Privacy.** Errors depend only on the container's type, names and shape.
     """
     refuse_text(X, objects=estimator.is_strict(), takes_domain=hasattr(estimator, "domain"))
     refuse_series(X)
@@ -128,7 +131,7 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool = True, least_rows: int 
 
 
 def refuse_series(X: Any) -> None:
-    """Refuse a table that is a series: one row of a frame is one, and so is one column."""
+    """Refuse a series as a table: it may be one row of a frame or one column."""
     if hasattr(X, "to_frame") and getattr(X, "ndim", len(getattr(X, "shape", ()))) == 1:
         raise ValueError(
             "X is a series, not a table. Pass a frame of one row, such as frame.iloc[[0]] in place of "
@@ -146,13 +149,13 @@ def _refuse(values: Any, name: str, cells: bool) -> None:
         refuse_cells(values, name)
 
 
-# Kinds of values that no table may hold: dates, durations, text, what a mask hides, numbers beyond floats.
+# Kinds of values that no table may hold: dates, durations, text, masked values, numbers beyond floats.
 
 _TEMPORAL = (date, time, timedelta, np.datetime64, np.timedelta64)
 _DATES = "holds dates or durations; turn them into numbers of one unit, such as days."
-# Columns that the line of a domain shows.
+# Number of columns in the suggested declaration of a domain; set by hand.
 _SHOWN = 6
-# Of pyarrow, beginnings of the names of types that are numbers; dates are another matter.
+# First letters of the names of pyarrow's types of numbers; dates have their own.
 _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool", "decimal", "null")
 _ARROW_DATES = ("date", "time", "duration")
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
@@ -166,16 +169,16 @@ def refuse_kinds(values: Any, name: str = "X", *, all_columns: bool = True) -> N
     ----------
     values : array-like or data frame
     name : str, default="X"
-        For messages.
+        Name for messages.
     all_columns : bool, default=True
-        Whether the types of all columns of a frame matter; not where some pass as they are.
+        Whether the types of all columns of a frame are checked. Pass False if some are passed on unchanged.
 
     Raises
     ------
     TypeError
         A masked array, or a type of dates or durations.
     ValueError
-        The name of a column is no text that UTF-8 can write.
+        The name of a column is a text that UTF-8 cannot encode.
 
     Examples
     --------
@@ -200,23 +203,23 @@ def refuse_kinds(values: Any, name: str = "X", *, all_columns: bool = True) -> N
 def refuse_text(
     X: Any, *, objects: bool = True, takes_domain: bool = False, columns: Container[Any] | None = None
 ) -> None:
-    """Refuse a table of numbers in which a column has a type of text or of objects, before a cell is read.
+    """Refuse a table of numbers with a column of text or of objects, by its type, before a cell is read.
 
     Parameters
     ----------
     X : array-like, data frame or Arrow table
         A list has no type: its cells are read one by one.
     objects : bool, default=True
-        Whether an array of objects is refused: in strict mode. In a frame such columns always are.
+        Whether an array of objects is refused, as in strict mode. Such columns of a frame always are.
     takes_domain : bool, default=False
-        Whether what reads the table has a parameter ``domain``.
+        Whether the reader of the table has a parameter ``domain``.
     columns : container of str, default=None
-        The columns that matter, by name; None: all of them.
+        Names of the columns to check; None: all of them.
 
     Raises
     ------
     TypeError
-        The message writes the domain to be declared, with the table's own names and no cell.
+        The message has the domain to be declared, with the table's own names and no cell.
 
     Examples
     --------
@@ -224,7 +227,7 @@ def refuse_text(
     >>> from skprivate.utils._tables import refuse_text
     >>> refuse_text(np.array([["39", "clerk"]]), takes_domain=True)
     Traceback (most recent call last):
-    TypeError: X holds text or objects, and numbers are wanted. Declare ... domain=TableDomain({"x0": ...
+    TypeError: X holds text or objects, and numbers are required. Declare ... domain=TableDomain({"x0": ...
     """
     types = column_types(X)
     if types is not None:
@@ -236,14 +239,14 @@ def refuse_text(
         refused = kind in ("U", "S", "T") or (objects and kind == "O")
     if refused:
         raise TypeError(
-            "X holds text or objects, and numbers are wanted. Declare its columns, from public knowledge: "
+            "X holds text or objects, and numbers are required. Declare its columns, from public knowledge: "
             f"{domain_line(types, takes_domain)}. From rows that are public, TableDomain.from_public(rows) "
             "declares them."
         )
 
 
 def column_types(X: Any) -> dict[Any, Any] | None:
-    """Return the type of each column of a frame or of an Arrow table, by name; None for what is neither."""
+    """Return the type of each column of a frame or an Arrow table, by name; None for anything else."""
     schema: Any = getattr(X, "schema", None)
     if hasattr(schema, "types"):  # pyarrow
         return dict(zip(schema.names, schema.types, strict=True))
@@ -251,13 +254,13 @@ def column_types(X: Any) -> dict[Any, Any] | None:
 
 
 def domain_line(types: Mapping[Any, Any] | None, takes_domain: bool = True) -> str:
-    """Return the line that declares a table's columns where a model is made, to be completed by its owner."""
+    """Return the argument of a model that declares a table's columns, for the owner to complete."""
     line = table_domain(types)
     return f"domain={line}" if takes_domain else f"DomainEncoder({line}), as a step in front"
 
 
 def table_domain(types: Mapping[Any, Any] | None) -> str:
-    """Return the domain of a table, by the types of its columns, to be completed by its owner.
+    """Return the domain of a table, from the types of its columns, for the owner to complete.
 
     Examples
     --------
@@ -284,13 +287,13 @@ def _declaration(dtype: Any) -> str:
 
 
 def refuse_cells(values: Any, name: str = "X") -> None:
-    """Refuse a table or a column for one of its objects; outside strict mode only.
+    """Refuse a table or a column for one of its objects; call it only outside strict mode.
 
     Parameters
     ----------
     values : array-like or data frame
     name : str, default="X"
-        For messages.
+        Name for messages.
 
     Raises
     ------
@@ -312,16 +315,16 @@ def refuse_cells(values: Any, name: str = "X") -> None:
 
 
 def refuse_missing(values: Any, name: str = "y") -> None:
-    """Refuse a target of objects in which one stands for a missing value; outside strict mode only."""
+    """Refuse a target of objects with a missing value; call it only outside strict mode."""
     for cells in _objects(values):
         if any(cell is None or type(cell).__name__ in ("NAType", "NaTType") for cell in cells):
             raise ValueError(
-                f"{name} holds None, or another object for a missing value: leave such rows out, or fill it."
+                f"{name} holds None or another missing value: leave such rows out, or fill the values."
             )
 
 
 def is_temporal(cell: Any) -> bool:
-    """Tell whether one value is a date, a time or a duration; NumPy counts its durations as integers."""
+    """Return whether one value is a date, a time or a duration."""
     return _is_temporal_class(type(cell))
 
 
@@ -342,7 +345,7 @@ def _types(values: Any) -> Iterable[Any]:
 
 
 def is_temporal_type(dtype: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas or polars, is one of dates or durations."""
+    """Return whether the type of a column, of NumPy, pandas or polars, is one of dates or durations."""
     if getattr(dtype, "kind", None) in ("m", "M"):  # NumPy, pandas with a time zone or of Arrow
         return True
     decides = getattr(dtype, "is_temporal", None)  # polars
@@ -358,14 +361,14 @@ def is_temporal_type(dtype: Any) -> bool:
 
 
 def is_text_type(dtype: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is text or objects."""
+    """Return whether the type of a column, of NumPy, pandas, polars or pyarrow, is text or objects."""
     if is_temporal_type(dtype):
         return False
     decides = getattr(dtype, "is_numeric", None)  # polars
     if callable(decides):
         return not (decides() or str(dtype) in ("Boolean", "Null"))
     inner = getattr(getattr(dtype, "categories", None), "dtype", getattr(dtype, "value_type", None))
-    if inner is not None:  # categories are what they hold
+    if inner is not None:  # categories have the type of their values
         return is_text_type(inner)
     kind, cell = getattr(dtype, "kind", None), getattr(dtype, "type", None)
     if kind is None:
@@ -379,7 +382,7 @@ _NAMES_OF_NUMBERS = re.compile(r"(dictionary<values=)?(u?int(?!erval)|float|doub
 
 
 def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
-    """Return what the public type of a column, or of a field of Arrow, says; None where it says nothing."""
+    """Return the kind of labels by the public type of a column or of a field of Arrow; None if unknown."""
     if is_frame(labels):
         dtypes = list(labels.dtypes)
         dtype = dtypes[0] if len(dtypes) == 1 else None
@@ -393,7 +396,7 @@ def kind_of_labels(labels: Any) -> Literal["text", "numbers", "complex"] | None:
 
 
 def holds_booleans(labels: Any) -> bool:
-    """Tell whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
+    """Return whether the type of a column, of NumPy, pandas, polars or pyarrow, is one of booleans."""
     return str(getattr(labels, "dtype", getattr(labels, "type", ""))).lower().startswith("bool")
 
 
@@ -424,33 +427,33 @@ def _holds_objects(dtype: Any) -> bool:
     return str(dtype) in ("object", "Object")  # of NumPy and pandas, of polars
 
 
-# Public replacements of values that cannot be used: in strict mode no value of a row makes a fit fail.
+# Public replacements of unusable values: in strict mode no value of a row makes a fit fail.
 
 
 def numbers_of(values: Any, name: str = "X") -> Any:
-    """Read a table or a column as numbers, cell by cell where it must be; no cell makes it fail.
+    """Read a table or a column as numbers, cell by cell if necessary; no cell makes it fail.
 
     Parameters
     ----------
     values : array-like or data frame
     name : str, default="X"
-        For messages.
+        Name for messages.
 
     Returns
     -------
     numbers : ndarray of float64
-        Text is read as a number where it says one; NaN stands for every cell that is none, an infinity for a
-        number that a float cannot hold. A sparse matrix, and a list of rows of different lengths, are
-        returned as they are, to be refused.
+        A text with a number is read as that number. NaN replaces every cell that is not a number, an infinity
+        replaces a number that a float cannot hold. A sparse matrix, and a list of rows of different lengths,
+        are returned unchanged, and a later check refuses them.
 
     Raises
     ------
     TypeError, ValueError
-        A masked array, or the type of a whole column is that of dates, or complex.
+        A masked array, or a whole column with a type of dates or of complex numbers.
 
     Notes
     -----
-    **Privacy.** Every cell is read by itself, and what is raised depends on the type of the container alone.
+    **Privacy.** Every cell is read by itself, and errors depend only on the type of the container.
 
     Examples
     --------
@@ -474,7 +477,7 @@ def numbers_of(values: Any, name: str = "X") -> Any:
 
 
 def within_bounds(values: FloatArray, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
-    """Put what is not finite within declared bounds: infinities at the bounds, NaN in their middle.
+    """Replace values that are not finite: infinities by the declared bounds, NaN by their middle.
 
     Parameters
     ----------
@@ -485,7 +488,7 @@ def within_bounds(values: FloatArray, lower: ArrayLike, upper: ArrayLike) -> Flo
     Returns
     -------
     values : ndarray of float64
-        Finite, and the same where they were finite before, also outside the bounds: clip them yourself.
+        All finite. Finite values are unchanged, also outside the bounds: clip them yourself.
 
     Notes
     -----
@@ -536,5 +539,5 @@ def _number(cell: Any) -> float:
             return float(cell)
         except OverflowError:
             return np.inf if cell > 0 else -np.inf  # type: ignore[operator]
-    except Exception:  # text that is no number, or a type of the user's own
+    except Exception:  # a text that is not a number, or a type of a user
         return np.nan

@@ -200,8 +200,8 @@ REFUSED = [
     (spend, TypeError, "reasons", {"claim": "not-private", "reasons": "seeded"}),
     (spend, ValueError, "seeded", {"noise_source": "seeded"}),
     (spend, TypeError, FIELD, *({"unprotected": it} for it in ([("n", 1)], {1: 1}, {"n": object()}))),
-    (spend, TypeError, "must be an AuditRecord", {"audit": 0.5}),
-    (spend, TypeError, "must be a PackageRecord", {"package": "0.1.0"}),
+    (spend, TypeError, "must be of type AuditRecord", {"audit": 0.5}),
+    (spend, TypeError, "must be of type PackageRecord", {"package": "0.1.0"}),
     (SPENT.given_prior, ValueError, "prior must be", 0, -0.1, 1.5, NAN, Fraction(3, 2)),
     (SPENT.given_prior, ValueError, "prior", [0.5, 0.6], [[0.5, 0.5]], [], [-1, 2], [NAN, 1]),
     (audited, ValueError, "lower_bound", -1, INF, NAN),
@@ -226,7 +226,7 @@ REFUSED = [
         for criterion, prior in (("dp", ""), ("corollary1", "uniform"))
     ),
     (risk, ValueError, "percentage", *({"bound": {"a": it}} for it in (-1.0, 100.1, NAN))),
-    (release, ValueError, "and not of both", {"epsilon": 1, "rho": 1}, {}),
+    (release, ValueError, "but not of both", {"epsilon": 1, "rho": 1}, {}),
     (release, ValueError, "too small for its share", {"epsilon": 1, "sensitivity": 3, "noise_scale": 2}),
     (release, ValueError, "too small for its share", {"rho": 1, "sensitivity": 3, "noise_scale": 2}),
     *(
@@ -238,8 +238,8 @@ REFUSED = [
         )
     ),
     (partial(release, sensitivity=9, noise_scale=1, epsilon=9), ValueError, FIELD, {"times": Fraction(1, 9)}),
-    (release, ValueError, "nothing is drawn", {"epsilon": 1, "draws": 0}),
-    (partial(release, mechanism="none", noise_scale=1, epsilon=1), ValueError, "is drawn", {"draws": 0}),
+    (release, ValueError, "draws=0 must have", {"epsilon": 1, "draws": 0}),
+    (partial(release, mechanism="none", noise_scale=1, epsilon=1), ValueError, "no noise", {"draws": 0}),
     (release, ValueError, "epsilon must be greater", {"epsilon": 0}),
     (release, ValueError, "draws", {"epsilon": 1, "draws": -1}),
     (release, ValueError, "name must not be empty", {"epsilon": 1, "name": " "}),
@@ -255,8 +255,8 @@ REFUSED = [
     ),
     (partial(composed, **ZCDP), ValueError, "must add up to the total", gaussian(0.0625)),
     (partial(composed, rho=Fraction(1, 8)), ValueError, "delta must be above 0", gaussian(0.125)),
-    (composed, ValueError, "shares of rho where the run has one", gaussian(1)),
-    (partial(composed, **ZCDP), ValueError, "shares of rho where the run has one", laplace(0.125)),
+    (composed, ValueError, "shares of rho if the run has a rho", gaussian(1)),
+    (partial(composed, **ZCDP), ValueError, "shares of rho if the run has a rho", laplace(0.125)),
     (composed, TypeError, "a tuple of ReleaseRecord", "counts"),
     (spend(1).with_releases, ValueError, "must add up to the total", [laplace(0.75), laplace(0.5)]),
     # Control characters.
@@ -269,7 +269,7 @@ REFUSED = [
     (guarantee, ValueError, "control character", *({it: FORGED} for it in ("subject", "prior", "method"))),
     (risk, ValueError, "control character", *({name: FORGED} for name in RISK if name != "bound")),
     # Entries of the registry, pages and cards.
-    (SPENT.to_registry, TypeError, "'epsilons', which is no field of the registry", {"epsilons": "1"}),
+    (SPENT.to_registry, TypeError, "'epsilons', which is not a field of the registry", {"epsilons": "1"}),
     (SPENT.to_registry, TypeError, "states 'privacy_parameters' itself", {"privacy_parameters": {}}),
     (SPENT.to_registry, TypeError, "states 'mechanisms' itself", {"mechanisms": "magic"}),
     (SPENT.to_registry, TypeError, "states 'model_name' itself", {"model_name": "Local"}),

@@ -42,4 +42,4 @@ def test_a_pipeline_needs_its_report():
         add_privacy_section(Card(pipeline))
     text = privacy_section(privacy_report(pipeline))
     assert text.startswith("**claim: not-private**")
-    assert "the whole is NOT PRIVATE" in text
+    assert "the whole object is NOT PRIVATE" in text

@@ -51,11 +51,7 @@ CASES = {
     "moments": (DPNormalLLSRegressor(max_iter=1, **LLS), {"X": X, "y": TARGET}, 1),
     "looks": (DPNormalLLSRegressor(max_iter=3, **LLS), {"X": X, "y": TARGET}, 4),
     "platform": (CollaborativeRegressor(), {"X": X, "y": TARGET, "sites": SITES}, 5),
-    "platform, preset": (
-        CollaborativeLARRegressor(bounds=(-1, 1)),
-        {"X": X, "y": TARGET, "sites": SITES},
-        5,
-    ),
+    "platform, preset": (CollaborativeLARRegressor(bounds=(-1, 1)), {"X": X, "y": TARGET, "sites": SITES}, 5),
     "platform, classes": (CollaborativeClassifier(), {"X": X, "y": TARGET > 0, "sites": SITES}, 5),
     "game": (PrivateNashSolver(max_iter=7), {"game": GAME}, 7),
 }

@@ -90,7 +90,7 @@ def test_no_value_of_what_must_not_be_published(name, holder):
 def test_captions_in_diagrams():
     tree = DPTreeClassifier(epsilon=0.5, bounds=(-3, 3), classes=[0, 1])
     pipe = make_pipeline(StandardScaler(), tree)
-    assert captions(pipe) == ["not fitted, ε = 0.5 asked for per row or group"]
+    assert captions(pipe) == ["not fitted, ε = 0.5 requested per row or group"]
     pipe.fit(X, Y, dptreeclassifier__groups=np.arange(200) // 2)
     assert captions(pipe) == ["ε = 0.5 per group, of this step alone"]
     assert captions(DPTreeClassifier(epsilon="much")) == []

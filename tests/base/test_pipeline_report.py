@@ -169,7 +169,7 @@ def test_unknown_means_unpaid(step):
 @pytest.mark.parametrize("inside", [declared(), TQMATransformer(bounds=(0, 1))])
 def test_a_wrapper_borrows_neither_a_claim_nor_a_risk_without_leaks(inside):
     assert not privacy_report(Delegating(inside).fit(X, Y)).private
-    assert reads_rows(Delegating(inside).fit(X, Y)) == "read private rows without paying"
+    assert reads_rows(Delegating(inside).fit(X, Y)) == "read private rows without spending budget"
 
 
 def test_a_search_chooses_without_paying():
@@ -227,7 +227,7 @@ def test_what_holds_rows_of_sites_is_not_to_be_published():
     platform = CollaborativeLARRegressor(bounds=(0, 1))
     report = privacy_report(platform.fit(X, Y, sites=np.arange(len(X)) % 12))
     assert not report.private
-    assert "never to be published" in report.steps[0].reason
+    assert "must never be published" in report.steps[0].reason
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,8 @@ FRONTS = [
     (with_own_fit_transform, "methods of its own"),
     (with_another_class, UNDECLARED),
     (with_a_risk, UNDECLARED),
-    (EqualsNormalizer, "without paying"),
-    (lambda: EqualsPipeline([("same", "passthrough")]), "without paying"),
+    (EqualsNormalizer, "without spending budget"),
+    (lambda: EqualsPipeline([("same", "passthrough")]), "without spending budget"),
     (SaysTQMA, UNDECLARED),
     (ForgedPromise, "names a module of skprivate"),
     (lambda: ForgedName(bounds=(0, 1)), "names a module of skprivate"),
@@ -367,9 +367,9 @@ def test_a_report_says_that_a_public_model_saw_private_rows():
     is_public, labels = np.arange(200) < 80, (X[:, 0] > 0.5).astype(int)
     search = PrivateGridSearch(behind(Steady(), model), DEPTHS)
     for fitted in (model.fit(X, labels, is_public=is_public), search.fit(X, labels, is_public=is_public)):
-        said = "its public model, LogisticRegression, is given private rows to predict, on your word"
+        said = "its public model, LogisticRegression, predicts private rows, as declared by you"
         assert said in str(privacy_report(fitted))
-    assert "on your word" not in str(privacy_report(tree().fit(X, Y)))
+    assert "as declared by you" not in str(privacy_report(tree().fit(X, Y)))
 
 
 def test_the_battery_wants_a_statement_of_an_undeclared_step():
@@ -380,4 +380,4 @@ def test_the_battery_wants_a_statement_of_an_undeclared_step():
     assert failed(BoundsScaler((0, 1))) == []
     assert failed(type("Promised", (BoundsScaler, StatelessMixin), {})((0, 1))) == []
     (reason,) = failed(type("Further", (BoundsScaler,), {})((0, 1)))
-    assert "nothing says what a fit spent" in reason
+    assert "nothing states the spent budget" in reason

@@ -125,7 +125,7 @@ def test_known_to_learn_nothing(step):
         (OneHotEncoder(max_categories=2, **WORDS), "counts the rows"),
         (OneHotEncoder(feature_name_combiner=lambda name, one: name, **WORDS), "names its columns"),
         (OrdinalEncoder(categories=[["x"]]), "fails on a row"),
-        (SimpleImputer(), "without paying"),
+        (SimpleImputer(), "without spending budget"),
         (SimpleImputer(**{**CONSTANT, "fill_value": None}), "pass fill_value"),
         (SimpleImputer(**{**CONSTANT, "keep_empty_features": False}), "keep_empty_features"),
         (SimpleImputer(**CONSTANT, add_indicator=True), "add_indicator"),

@@ -215,8 +215,8 @@ def of_domain(**options):
                 ({"classes": [0, 10**400]}, r"2\^53"),
                 ({"features": ["a", "label"]}, "different names"),
                 ({"features": ["a"]}, "2 columns, but features has 1"),
-                ({"features": ["a", 1]}, "texts"),
-                ({"label": None}, "texts"),
+                ({"features": ["a", 1]}, "text"),
+                ({"label": None}, "text"),
             )
         ),
         *(
@@ -234,7 +234,7 @@ def of_domain(**options):
             "for 3 cells and 2 labels, but there are 2 cells and 2",
         ),
         (lambda: TreeSpecification(HALVES, KRRRandomizer(1.0, 2, 3), [0, 1]), "2 classes"),
-        (of_domain, "there is none"),
+        (of_domain, "pass this domain"),
         (lambda: of_domain(domain={"age": (0, 1)}), "domain must be a TableDomain"),
         (lambda: of_domain(domain=TableDomain({"age": (0, 1)})), "5 columns, but the domain encodes 1"),
         *(
@@ -271,7 +271,7 @@ DOCUMENTS = [
             ({"target": {"classes": [0, 1, 2]}}, "another number of cells or labels"),
             ({"target": {"classes": [0, 1], "lower": 0.0}}, "the target must have the fields"),
             ({"features": "xy"}, "features must be a list"),
-            ({"label": 1}, "texts"),
+            ({"label": 1}, "text"),
             ({"randomizer": None}, "randomizer must be an object"),
             # Of another size, before it is made.
             ({"randomizer": HUGE}, "another number of cells"),
@@ -407,10 +407,10 @@ PLANS = [
     (collection(OF_DOMAIN, [RECORD] * 4, [0, 1] * 2, features=["age"]), ValueError, "columns of the domain"),
     (splits(LocallyPrivateTreeClassifier(bounds=(0, 1))), PrivacyLeakError, "classes must be declared"),
     *(
-        (splits(LocallyPrivateTreeClassifier(3.0, **BOX, **options)), ValueError, "shape no tree")
+        (splits(LocallyPrivateTreeClassifier(3.0, **BOX, **options)), ValueError, "cannot shape a tree")
         for options in ({"rule": "random"}, {"protect": "label"}, {"split_share": 0})
     ),
-    (splits(LocallyPrivateTreeClassifier(3.0, **BOX), n_clients=1), ValueError, "shape no tree"),
+    (splits(LocallyPrivateTreeClassifier(3.0, **BOX), n_clients=1), ValueError, "cannot shape a tree"),
     (
         collection(LocallyPrivateTreeClassifier(3.0, **BOX, split_share=0.5), features=NAMES),
         ValueError,
@@ -454,7 +454,7 @@ def full_curator(mechanism="hadamard"):
         ("hadamard", np.zeros((3, 1), "<u2"), ValueError, "shape"),
         # Every bit set: a vote for everybody. Then numbers so large that the sum would wrap around.
         ("subset", [b"\x0f\x00" * 3, b"\xff\xff"], ValueError, "report"),
-        ("laplace", np.full((4, 2, 8), 2**60), ValueError, r"pass 2\^63|too large"),
+        ("laplace", np.full((4, 2, 8), 2**60), ValueError, r"exceed 2\^63|too large"),
     ],
 )
 def test_updates(mechanism, bad, error, match):
@@ -471,7 +471,7 @@ def test_sums_never_wrap_around():
     for _ in range(3):
         curator.update(huge)
     before = curator.to_bytes()
-    with pytest.raises(ValueError, match=r"pass 2\^63"):
+    with pytest.raises(ValueError, match=r"exceed 2\^63"):
         curator.update(huge)
     assert curator.to_bytes() == before
 
@@ -520,7 +520,7 @@ LABEL_STATES = {
 
 @pytest.mark.parametrize("name", LABEL_STATES)
 def test_states_about_labels(name):
-    with pytest.raises(ValueError, match="no state of a curator"):
+    with pytest.raises(ValueError, match="not a valid state of a curator"):
         TreeCurator.from_bytes(LABEL_STATES[name](full_curator().to_bytes()))
 
 
@@ -549,7 +549,7 @@ def signed_specification(partition):
 def test_states_about_numbers(change, match):
     data = collection(number_plan(), *number_rows(200, seed=1), features=NAMES)().to_bytes()
     assert TreeCurator.from_bytes(resealed(data)).to_bytes() == data
-    with pytest.raises(ValueError, match=f"no state of a curator that can be used.*{match}"):
+    with pytest.raises(ValueError, match=f"not a valid state of a curator.*{match}"):
         TreeCurator.from_bytes(resealed(data, **change))
 
 
@@ -568,7 +568,7 @@ def test_states_about_two_domains(domain):
     plan = LocallyPrivateTreeClassifier(8.0, domain=make_domain(), classes=["no", "yes"], max_depth=2)
     data = collection(plan)().to_bytes()
     for foreign in ({"domain": domain}, None):
-        with pytest.raises(ValueError, match="no state of a curator"):
+        with pytest.raises(ValueError, match="not a valid state of a curator"):
             TreeCurator.from_bytes(resealed(data, tree__domain=foreign))
 
 
@@ -652,13 +652,13 @@ def patched(where, content):
     [
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends within its header") for n in (0, 3, 8, 12)),
         *((lambda data, n=n: data[:n], f"byte {n}: the file ends") for n in (71, 72, 73, 91)),
-        (patched(0, b"P"), "byte 0: this is no file of reports"),
+        (patched(0, b"P"), "byte 0: this is not a file of reports"),
         (patched(8, b"\x03"), "byte 8: a newer version.*update"),
         (patched(8, b"\x00"), "byte 8: the version must be 1"),
         (patched(12, b"\x00" * 32), "byte 12: these reports answer another specification, 00000000"),
         (patched(60, b"\x04"), "byte 60: reports of 4 bytes"),
         (patched(64, b"\x0b"), "byte 92: the file ends here, but should have 94 bytes"),
-        (patched(64, b"\x09"), "byte 90: something follows the last report"),
+        (patched(64, b"\x09"), "byte 90: there are more bytes after the last report"),
     ],
 )
 def test_files_of_reports(tmp_path, damage, match):
@@ -693,7 +693,7 @@ def test_bad_reports_are_refused_by_the_writer(tmp_path):
     with _report_files.ReportWriter(path, specification) as writer:
         writer.write(good)
         for reports, error, match in zip(
-            bad, (ValueError, ValueError, TypeError), ("report", "no whole number", "another"), strict=True
+            bad, (ValueError, ValueError, TypeError), ("report", "not a whole number", "another"), strict=True
         ):
             with pytest.raises(error, match=match):
                 writer.write(reports)

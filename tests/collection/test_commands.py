@@ -97,7 +97,7 @@ def test_from_plan_to_release(folder, capsys):
     # A model replaces nothing but a model.
     for name in ("study.state", "spec.json", "monday.bin", "rows.csv"):
         before = (folder / name).read_bytes()
-        assert "is no model" in fails(capsys, f"curator release study.state {name}")
+        assert "is not a model" in fails(capsys, f"curator release study.state {name}")
         assert (folder / name).read_bytes() == before
     for _ in range(2):
         assert run("curator release study.state tree.joblib") == 0
@@ -303,10 +303,10 @@ def test_command_lines(capsys, line):
         ("client spec.json none.csv x.bin", "none.csv: No such file"),
         ("client rows.csv rows.csv x.bin", "no specification"),
         ("curator add none r.bin", "none: No such file"),
-        ("curator add rows.csv r.bin", "rows.csv: this is no state of a curator"),
+        ("curator add rows.csv r.bin", "rows.csv: this is not a valid state of a curator"),
         # What a file of reports begins with is no text.
-        ("curator show r.bin", "r.bin: this is no state of a curator that can be used: it is not text"),
-        ("curator add study.state rows.csv", "rows.csv, byte 0: this is no file of reports"),
+        ("curator show r.bin", "r.bin: this is not a valid state of a curator: it is not text"),
+        ("curator add study.state rows.csv", "rows.csv, byte 0: this is not a file of reports"),
     ],
 )
 def test_files_that_are_missing_or_foreign(folder, capsys, line, match):

@@ -95,7 +95,7 @@ def test_each_phase_has_its_own_class(first):
 )
 def test_a_changed_state_is_refused(first, phase, change):
     curator = first if phase == 1 else first.shape(n_clients=100)
-    with pytest.raises(ValueError, match="no state of a curator"):
+    with pytest.raises(ValueError, match="not a valid state of a curator"):
         type(curator).from_bytes(resealed(curator.to_bytes(), **change))
 
 

@@ -80,7 +80,7 @@ def test_the_second_curator_with_a_checkpoint_is_refused(curator, files, tmp_pat
 def test_no_other_file_is_overwritten(curator, tmp_path):
     foreign, question = tmp_path / "notes", tmp_path / "other"
     foreign.write_text("notes")
-    with pytest.raises(ValueError, match="is not overwritten: this is no state of a curator"):
+    with pytest.raises(ValueError, match="is not overwritten: this is not a valid state of a curator"):
         curator.save(foreign)
     with make_curator(epsilon=1.0) as another:
         another.save(question)

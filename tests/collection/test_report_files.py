@@ -126,7 +126,7 @@ def test_a_file_is_counted_when_its_writer_is_done_and_copies_count_once(tmp_pat
     with ReportWriter(path, specification, durable=True) as writer:
         writer.write(3 * report)
         writer.sync()
-        with pytest.raises(ValueError, match="still written"):
+        with pytest.raises(ValueError, match="is being written"):
             curator.update_file(path)
         early.write_bytes(path.read_bytes())
         assert curator.update_file(early)

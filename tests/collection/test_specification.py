@@ -138,7 +138,7 @@ def test_pack_and_unpack(mechanism):
     # Little-endian: the first byte of an integer is its lowest.
     assert data[0] == int(reports.reshape(7, -1)[0, 0]) & 255
     if specification.randomizer.report_bytes > 1:
-        with pytest.raises(ValueError, match="no whole number of reports"):
+        with pytest.raises(ValueError, match="not a whole number of reports"):
             specification.unpack(data[:-1])
 
 
@@ -159,5 +159,5 @@ def test_names_and_classes_are_what_people_see(text):
         ([0, 1], [text], "y"),
         ([0, 1], ["a"], text),
     ):
-        with pytest.raises(ValueError, match="do not see"):
+        with pytest.raises(ValueError, match="remove them"):
             TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), classes, features, label)

@@ -103,5 +103,5 @@ def test_other_formats_are_declared(texts, declared, values):
     ],
 )
 def test_levels_that_look_like_numbers_or_dates_are_told(texts, told):
-    with pytest.warns(UserWarning, match=f"column 'x' was taken as {len(texts)} levels: .*{told}"):
+    with pytest.warns(UserWarning, match=f"column 'x' was read as {len(texts)} levels: .*{told}"):
         assert TableDomain.from_public({"x": texts}).columns["x"].levels == tuple(sorted(texts))

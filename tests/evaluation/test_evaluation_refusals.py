@@ -99,11 +99,7 @@ REFUSALS = [
             ({"happened": 2}, ValueError, "pass survival"),
             ({"quantiles": [1.5]}, ValueError, "quantiles"),
             ({"table": {"age": [1.0]}}, ValueError, "lacks"),
-            (
-                {"table": {**describing.make_rows(), "more": [0] * 400}},
-                ValueError,
-                "not declare: 'more'",
-            ),
+            ({"table": {**describing.make_rows(), "more": [0] * 400}}, ValueError, "not declare: 'more'"),
             ({"table": {**describing.make_rows(), "age": DAYS}}, TypeError, "'age'"),
             ({"groups": [1, 2]}, ValueError, "groups"),
         )
@@ -111,7 +107,7 @@ REFUSALS = [
     *(
         (evaluated(**options), error, match)
         for options, error, match in (
-            ({"epsilon": 1e-3}, ValueError, "says nothing of 300 rows"),
+            ({"epsilon": 1e-3}, ValueError, "is too small for 300 rows"),
             ({"epsilon": -1}, ValueError, "epsilon"),
             ({"classes": [0, 5]}, ValueError, "classes must be those of the model"),
             ({"mechanism": "gaussian"}, ValueError, "needs a delta"),
@@ -130,18 +126,14 @@ REFUSALS = [
     ),
     (of_groups(["a"] * 300, "a"), ValueError, "groups_of_interest"),
     (of_groups(["a"] * 300, []), ValueError, "groups_of_interest"),
-    (
-        of_groups(np.resize([1, 2], 300), ["1", "2"]),
-        TypeError,
-        "values of groups_of_interest are numbers",
-    ),
+    (of_groups(np.resize([1, 2], 300), ["1", "2"]), TypeError, "values of groups_of_interest are numbers"),
     (of_groups(np.resize(["1", "2"], 300), [1, 2]), TypeError, "values of groups_of_interest are text"),
     *((of_groups(SEEN, levels), ValueError, "must be different") for levels in (["all rows"], ["(other)"])),
     *((of_groups(SEEN, levels), ValueError, "must be different") for levels in ([1, "1"], [1, 1])),
     *(
         (planned(**changes), error, match)
         for changes, error, match in (
-            ({"public": None}, ValueError, "neither|public rows, or|there is no plan"),
+            ({"public": None}, ValueError, "neither|public rows, or|a plan needs public rows"),
             ({"public": (X, np.zeros(200, int))}, ValueError, "at least two classes"),
             ({"public": (X[:20], LABELS[:20])}, ValueError, "30 public rows"),
             ({"public": (X, LABELS[:-1])}, ValueError, "as many targets as rows"),

@@ -130,7 +130,7 @@ def test_cannot_say_where_the_band_holds_both():
     assert found.public_alone is None
     assert found.table[0].gain is None
     assert found.decision == "cannot say"
-    assert found.recommendation.startswith("cannot say: the band holds what is there already")
+    assert found.recommendation.startswith("cannot say: the band holds the score of the base rate")
     assert "0.5 of the base rate" in found.recommendation
 
 

@@ -28,23 +28,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skprivate import DPTreeClassifier, PrivacyLedger, config_context, private_evaluate
-from skprivate.accounting import PrivacySpent
 from skprivate.audit import audit_epsilon
 from skprivate.evaluation import _counts
 from skprivate.evaluation._scores.statistics import probability_nodes, round_probabilities
 from skprivate.exceptions import BudgetExceededError
 from skprivate.metrics import _model_outputs
 from skprivate.metrics._model_outputs import choose_number
+from tests.accounting.records import spend
 
-NAMES = [
-    "accuracy",
-    "balanced_accuracy",
-    "auc",
-    "brier",
-    "log_loss",
-    "calibration_in_the_large",
-    "calibration_slope",
-]
+NAMES = ["accuracy", "balanced_accuracy", "auc", "brier", "log_loss"]
+NAMES += ["calibration_in_the_large", "calibration_slope"]
 
 
 class Looked(BaseEstimator):
@@ -260,15 +253,7 @@ def test_ledger_is_charged_once_before_noise_and_refuses(tmp_path):
 def test_rows_that_a_fit_may_have_seen_have_to_be_declared(tmp_path):
     X, y = rows(2_000)
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10)
-    spent = PrivacySpent(
-        mechanism="m",
-        epsilon=1,
-        relation="replace-one",
-        noise_scale=1,
-        noise_source="os-entropy",
-        deployment="curator",
-        claim="dp",
-    )
+    spent = spend(1, mechanism="m", noise_scale=1)
     with ledger.data("training"):
         ledger.charge(spent, "Looked")
     with pytest.raises(ValueError, match="on_training_rows"):

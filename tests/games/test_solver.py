@@ -234,7 +234,7 @@ def test_privacy_spent(game):
 def test_the_object_is_never_to_be_published(game):
     report = privacy_report(PrivateNashSolver(max_iter=20).fit(game))
     assert not report.private
-    assert "never to be published" in report.uncovered[0].reason
+    assert "must never be published" in report.uncovered[0].reason
     assert "0.6" not in repr(solver().fit(game)) + repr(game)
 
 

@@ -411,6 +411,6 @@ def test_a_batch_that_calls_its_accumulator_is_refused(rows):
             accumulator.update(X, y)
             return X
 
-    with pytest.raises(RuntimeError, match="in the midst of another method"):
+    with pytest.raises(RuntimeError, match="is inside another method"):
         accumulator.update(Batch(), y)
     assert accumulator.update(X, y)._n_rows == len(X)

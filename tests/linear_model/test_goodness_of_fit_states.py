@@ -93,16 +93,16 @@ def test_a_law_that_is_rejected_is_said_wherever_lives_are_shown(censored):
     model, said = fitted(
         lives(50_000, 1, errors=lambda n, rng: np.log(rng.gamma(3.0, size=n)), censored=censored), 4.0
     )
-    assert "residuals reject the law" in said
-    assert "reject the law" in model.summary().goodness_of_fit
+    assert "residuals reject the distribution" in said
+    assert "reject the distribution" in model.summary().goodness_of_fit
     assert "goodness of fit: the residuals reject" in str(model.summary())
     table = model.b_lives([{"load": 0.5, "kind": "a"}])
     assert (table["state"] == "unknown").all()
-    assert "reject the law" in table.attrs["goodness_of_fit"]
+    assert "reject the distribution" in table.attrs["goodness_of_fit"]
     assert model.scale_state_ == "unknown"
     assert model.coef_state_[0] == "known"
     right, said = fitted(lives(50_000, 1, censored=censored), 4.0)
-    assert "law" not in said
+    assert "distribution" not in said
     assert right.summary().goodness_of_fit.startswith("not rejected")
 
 

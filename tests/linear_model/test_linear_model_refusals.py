@@ -228,7 +228,7 @@ REFUSALS |= {
         )
         for bad in (np.nan, -np.inf)
     },
-    **{f"sums of no row, {place}": (checked(place), "not those of so many rows") for place in (1, 3)},
+    **{f"sums of no row, {place}": (checked(place), "this number of rows") for place in (1, 3)},
     **{
         f"document of looks: {change}": (looks(change), r"clip|line|bits")
         for change in ({"clip": 0.0}, {"line": [1.0]}, {"line": [0, 1e30]}, {"bits": 30})
@@ -518,7 +518,7 @@ REFUSALS |= {
             *error,
         )
         for given, match, *error in (
-            ({"epsilon": 11.0}, "would pass the ceiling", BudgetExceededError),
+            ({"epsilon": 11.0}, "would exceed the ceiling", BudgetExceededError),
             ({"epsilon": -1.0}, "epsilon"),
             ({"epsilon": 1e-9}, "epsilon"),
             ({"epsilon": 1e-300}, "epsilon"),

@@ -71,7 +71,7 @@ def test_what_the_noise_alone_explains_has_0_in_its_interval():
 
 def test_head_says_what_was_fitted_and_spent():
     facts = dict(fitted(CENSORED, epsilon=0.5, delta=1e-6, mechanism="gaussian").summary().facts)
-    assert facts["law"] == "Weibull"
+    assert facts["distribution"] == "Weibull"
     assert facts["rows"] == "20,000 (public)"
     assert facts["privacy"].startswith("epsilon 0.5, delta 1e-06")
     assert facts["unit"] == "row, replace-one"

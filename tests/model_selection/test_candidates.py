@@ -10,18 +10,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import Binarizer
 
-from skprivate import (
-    DPSEVRegressor,
-    DPTreeClassifier,
-    LocallyPrivateTreeClassifier,
-    PrivacySpent,
-    privacy_report,
-)
+from skprivate import DPSEVRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier, privacy_report
 from skprivate.audit import record_releases
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.model_selection._candidates import Plan, make_candidates
 from skprivate.model_selection._scoring import SCORE_STEPS
+from tests.accounting.records import spend
 
 X = np.random.default_rng(0).uniform(size=(300, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -42,15 +37,7 @@ class Paid(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMixin, BaseEs
     @private_fit
     def fit(self, X, y=None):
         self.n_features_in_ = X.shape[1]
-        self.privacy_spent_ = PrivacySpent(
-            mechanism="nothing",
-            epsilon=Fraction(1, 2),
-            relation="replace-one",
-            noise_scale=None,
-            noise_source="os-entropy",
-            deployment="curator",
-            claim="dp",
-        )
+        self.privacy_spent_ = spend(Fraction(1, 2), mechanism="nothing", noise_scale=None)
         return self
 
     def transform(self, X):

@@ -21,7 +21,6 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPTreeClassifier,
     PrivacyLedger,
-    PrivacySpent,
     config_context,
     privacy_report,
 )
@@ -30,6 +29,7 @@ from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyL
 from skprivate.model_selection import PrivateGridSearch, PrivateRandomizedSearch
 from skprivate.model_selection._candidates import make_candidates
 from skprivate.model_selection._number_of_runs import NumberOfRuns
+from tests.accounting.records import spend
 from tests.marks import slow
 
 RNG = np.random.default_rng(0)
@@ -63,16 +63,12 @@ class Constant(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X, y, groups=None):
         if self.fails:
             raise ValueError(f"secret {y[0]}")
-        spent = PrivacySpent(
+        spent = spend(
+            Fraction(self.epsilon) * self.spends,
+            Fraction(self.delta),
             mechanism="none",
-            epsilon=Fraction(self.epsilon) * self.spends,
-            delta=Fraction(self.delta),
-            relation="replace-one",
             unit=self.unit,
             noise_scale=None,
-            noise_source="os-entropy",
-            deployment="curator",
-            claim="dp",
         )
         self.charge(spent)
         self.classes_ = np.array([0, 1])

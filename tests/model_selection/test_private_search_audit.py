@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from skprivate import PrivacySpent
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.model_selection import PrivateGridSearch, _private_search, _scoring
 from skprivate.noise import DiscreteLaplaceMechanism
+from tests.accounting.records import spend
 
 pytestmark = pytest.mark.statistical
 
@@ -35,15 +35,7 @@ class Guess(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @private_fit
     def fit(self, X, y):
-        self.privacy_spent_ = PrivacySpent(
-            mechanism="discrete Laplace",
-            epsilon=self.epsilon,
-            relation="replace-one",
-            noise_scale=4,
-            noise_source="os-entropy",
-            deployment="curator",
-            claim="dp",
-        )
+        self.privacy_spent_ = spend(self.epsilon)
         self.count_ = int(DiscreteLaplaceMechanism(self.epsilon).randomize([int(np.sum(y))])[0])
         self.classes_ = np.array([0, 1])
         return self

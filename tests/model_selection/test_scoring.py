@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from skprivate import DPNormalLLSRegressor
-from skprivate.model_selection._scoring import (
-    ErrorScore,
-    ScoringRows,
-    hold_out,
-    resolve_scorer,
-)
+from skprivate.model_selection._scoring import ErrorScore, ScoringRows, hold_out, resolve_scorer
 from skprivate.noise import check_entropy
 
 X = np.arange(5)[:, None]
@@ -56,7 +51,7 @@ def test_the_hold_out_is_random_and_of_public_size():
     assert {sum(one) for one in held} == {10}
     assert len(set(held)) == 20
     assert hold_out(2, 0.01, check_entropy(0).random_bytes).sum() == 1
-    with pytest.raises(ValueError, match="cannot be parted"):
+    with pytest.raises(ValueError, match="cannot be split"):
         hold_out(1, 0.5, check_entropy(0).random_bytes)
 
 

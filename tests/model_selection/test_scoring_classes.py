@@ -9,11 +9,7 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import balanced_accuracy_score, get_scorer, roc_auc_score
 
-from skprivate import (
-    DPBoostingClassifier,
-    DPTreeClassifier,
-    config_context,
-)
+from skprivate import DPBoostingClassifier, DPTreeClassifier, config_context
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.metrics._model_outputs import inner_ends
 from skprivate.model_selection import PrivateGridSearch, _scoring

@@ -135,7 +135,7 @@ def test_nothing_stands_out_gives_the_widest_bounds_and_a_warning():
     # 60 rows in one bin, or 2 in each of 30: the threshold is 0.75 log(401 * 3 / 1e-6) = 16 rows.
     spread = np.ldexp(1.0, np.arange(60) // 2)
     X = np.column_stack([spread, np.full(60, 50.0), -spread])
-    with pytest.warns(UserWarning, match="stands out of the noise in column 0, 2: the widest") as caught:
+    with pytest.warns(UserWarning, match="stands out of the noise in column 0, 2: its bounds") as caught:
         lower, upper = estimate_bounds(X, 8.0, random_state=0)
     assert caught[0].filename == __file__
     assert lower.tolist() == [-WIDEST, 32, -WIDEST]
@@ -316,7 +316,7 @@ def test_an_estimate_counts_once_however_many_steps_take_it(estimates):
     report = privacy_report(pickle.loads(pickle.dumps(pipe)))
     assert [step.status for step in report.steps] == ["covered before", "stateless", "stateless", "covered"]
     assert (report.epsilon, report.effective_epsilon, report.private) == (2, 2.0, True)
-    assert "tqmatransformer > bounds (estimate_bounds): covered before: paid for separately" in str(report)
+    assert "tqmatransformer > bounds (estimate_bounds): covered before: charged separately" in str(report)
     assert skprivate.accounting.PrivacyReport.from_dict(report.to_dict()) == report
 
 

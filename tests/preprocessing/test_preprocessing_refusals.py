@@ -119,10 +119,7 @@ STEPS = {
         "not those of domain",
     ),
 }
-ERRORS = {
-    ValueError: {**ESTIMATES, **QUERIES, **STEPS},
-    TypeError: {**ESTIMATES_TYPES, **QUERIES_TYPES},
-}
+ERRORS = {ValueError: {**ESTIMATES, **QUERIES, **STEPS}, TypeError: {**ESTIMATES_TYPES, **QUERIES_TYPES}}
 REFUSALS = [
     pytest.param(error, *row, id=name) for error, rows in ERRORS.items() for name, row in rows.items()
 ]

@@ -4,9 +4,7 @@
 import numpy as np
 import pandas as pd
 
-from skprivate import (
-    BoundsScaler,
-)
+from skprivate import BoundsScaler
 
 # Scaling to declared bounds
 

@@ -108,7 +108,7 @@ VALUES = [
     (LAPLACE.aggregate, zeros(3, 2, 5), ValueError, r"shape \(n, 2, 4\)"),
     (LAPLACE.aggregate, np.full((2, 2, 4), 2**61), ValueError, "too large"),
     (LAPLACE.aggregate, np.full((1, 2, 4), -(2**63)), ValueError, "too large"),
-    (COLUMN.aggregate, forged_column(0, 5), ValueError, "names no column"),
+    (COLUMN.aggregate, forged_column(0, 5), ValueError, "has no column"),
     (COLUMN.aggregate, forged_column(2, 255), ValueError, "number of ones"),
     *(
         (one.leakage, prior, error, "prior")

@@ -41,7 +41,7 @@ def test_refusals_lose_nothing():
         counts.release(TREE)
     with pytest.raises(ValueError, match="added before"):
         counts.update(ROWS[100:], batch_id=1)
-    with pytest.raises(ValueError, match="more than was declared"):
+    with pytest.raises(ValueError, match="more rows than declared"):
         counts.update(pd.concat([ROWS, ROWS]))
     with pytest.raises(ValueError, match="different parameters"):
         counts.merge(accumulator(len(ROWS) + 1))

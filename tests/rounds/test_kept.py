@@ -158,7 +158,7 @@ def test_files_that_change_are_read_again_and_other_rows_refused(tmp_path, folde
         fit("boosting", ds.dataset(paths), **options)
     # Of a function nothing is known: the last round counts its rows.
     change[:] = [lambda: calls.append(1)]
-    with pytest.raises(ValueError, match="number of rows that was declared"):
+    with pytest.raises(ValueError, match="the declared number of rows"):
         fit("boosting", [lambda: ROWS[len(calls) :]], **options)
 
 

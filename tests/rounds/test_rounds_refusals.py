@@ -42,7 +42,7 @@ SOURCES = {
     "no features": (source(target="life", features=[]), "features"),
     "no jobs": (source(target="life", n_jobs=0), "n_jobs"),
     "no tables": (source([]), "empty"),
-    "one end": (source(lower="life"), "belong together"),
+    "one end": (source(lower="life"), "lower and upper together"),
     "ends and a target": (source(**ENDS, target="age"), "in place of a target"),
     "ends and an event": (source(lower="life", upper="age", event="seen"), "event needs target"),
     "an entry": (source(entry="age"), "entry needs"),
@@ -58,8 +58,8 @@ SOURCES_TYPES = {
     "rows as a boolean": (source(target="life", n_rows=True), "n_rows"),
     "four parts": (source([(1, 2, 3, 4)]), "X, y"),
     "a number": (source([3]), "a table must be"),
-    "a stream": (source(pa.Table.from_pandas(ROWS).to_reader()), "read once"),
-    "a tree without rounds": (lambda: fit_rounds(LocallyPrivateTreeClassifier(), [ROWS]), "has no rounds"),
+    "a stream": (source(pa.Table.from_pandas(ROWS).to_reader()), "read only once"),
+    "a tree without rounds": (lambda: fit_rounds(LocallyPrivateTreeClassifier(), [ROWS]), "cannot be fitted"),
 }
 
 # Batches
@@ -163,8 +163,8 @@ TARGETS = {
     "a lower end below 0": (ends(-7.25, 1.5), "below 0"),
     "an upper end of 0": (ends(0.0, 0.0), "not above 0"),
     "an upper end below 0": (ends(-INF, -7.25), "not above 0"),
-    "an unknown upper end": (ends(7.25, np.nan), "NaN: an end"),
-    "an unknown lower end": (ends(np.nan, 7.25), "NaN: an end"),
+    "an unknown upper end": (ends(7.25, np.nan), "NaN: write an unknown"),
+    "an unknown lower end": (ends(np.nan, 7.25), "NaN: write an unknown"),
     "an event at infinity": (ends(INF, INF), "infinite"),
     "an entry at the end": (ends(7.25, INF, entry=[7.25]), "entry that is not before"),
     "an entry at the upper end": (ends(1.5, 7.25, entry=[7.25]), "entry that is not before"),
@@ -272,7 +272,7 @@ NAMED = {"target": "life", "features": NAMES}
 HALVES = [ROWS[:300], ROWS[300:]]
 RENAMED = ROWS[[*NAMES, "life"]].rename(columns={"age": "year"})
 BAD = ROWS.assign(age=np.where(np.arange(N) == 177, np.nan, 1.0))
-TWICE = "'7' came twice, with other rows"
+TWICE = "'7' was received twice, with different rows"
 #: Tables, error, its words, charges (rows were read by then), and what the source is told beside.
 FITS = {
     "a missing column": ([ROWS, ROWS.drop(columns="age")], ValueError, "columns once: age", 0, {}),
@@ -284,14 +284,14 @@ FITS = {
         {"features": None},
     ),
     "text": ([ROWS, ROWS.assign(age="777")], TypeError, 'holds text.*"age": \\["...", ...\\]', 0, {}),
-    "no row": ([ROWS[:0], ROWS[:0]], ValueError, "empty", 0, {}),
+    "no row": ([ROWS[:0], ROWS[:0]], ValueError, "has no rows", 0, {}),
     "one name": (Answers([ROWS[:10], ROWS[10:]], one_name, one_name), ValueError, TWICE, 0, {}),
     # As many rows, which only their sums tell apart.
     "one name for halves": (Answers(HALVES, one_name, one_name), ValueError, TWICE, 1, {}),
-    "tables that change": (Answers([ROWS], rounds=fewer), ValueError, "not as it was", 1, {}),
-    "an answer that is lost": (Answers(HALVES, rounds=half), ValueError, "did not come", 1, {}),
+    "tables that change": (Answers([ROWS], rounds=fewer), ValueError, "has changed", 1, {}),
+    "an answer that is lost": (Answers(HALVES, rounds=half), ValueError, "was not received", 1, {}),
     "an old answer": (Answers([ROWS], rounds=of_another_run), ValueError, "those of another plan", 1, {}),
-    "a row less": ([ROWS], ValueError, "number of rows that was declared", 1, {"n_rows": N + 1}),
+    "a row less": ([ROWS], ValueError, "the declared number of rows", 1, {"n_rows": N + 1}),
     "too many rows": ([ROWS], ValueError, "too many rows", 0, {"n_rows": 2**70}),
     "NaN": ([BAD], ValueError, "finite", 1, {}),
 }

@@ -205,9 +205,9 @@ def test_the_variance_within_leaves_is_found_without_noise(spread):
     y = np.where(X[:, 0] > 0.5, 0.7, 0.3) + spread * rng.uniform(-1, 1, 20_000)
     tree = DPTreeRegressor(1e4, bounds_X=(0, 1), bounds_y=(0, 1), rule="random", max_depth=1, random_state=4)
     tree.fit(X, y)
-    design, released = tree._design_of_release(), tree.report_counts_
+    design, released = tree._released, tree.report_counts_
     counts = LeafCounts.from_release(design, released, tree.n_reports_)
-    found = with_variances(counts, design, released, tree._shares[:, 1])
+    found = with_variances(counts, design, released, tree._leaf_shares[:, 1])
     assert found.total_variance == pytest.approx(np.var(y) / (y.mean() * (1 - y.mean())), rel=0.02)
     assert found.row_variance == pytest.approx(
         max(spread**2 / 3 / 0.21, found.total_variance / 100), rel=0.05

@@ -22,15 +22,15 @@ from skprivate.tree._leaf_probabilities import (
     variance_per_row,
 )
 from skprivate.tree._pruning_and_intervals import (
+    PruningMethod,
     _standardised_margins,
     estimate_leaves,
     leaf_ancestors,
     paper_depth,
     paper_prune,
     prune_leaves,
-    pruning_method,
 )
-from skprivate.tree._release import DEEPEST, DepthInputs, TreeDesign
+from skprivate.tree._release import DEEPEST, TreeDesign
 from tests.marks import slow
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.
@@ -254,7 +254,7 @@ def test_prune_costs_a_fit_exactly_where_it_changes_the_tree(rows):
         }
         for prune, tree in trees.items():
             other_depth = tree.max_depth_ != trees[False].max_depth_
-            assert pruning_method(prune).has_own_depth == (prune == "paper")
+            assert PruningMethod(prune).as_printed == (prune == "paper")
             assert (tree.roles_for()["prune"] == "release") == other_depth
             assert tree.__sklearn_tags__().classifier_tags.multi_class == (prune != "paper")
 
@@ -265,10 +265,7 @@ def test_the_paper_is_given_all_inputs(rows):
 
     def depth(**changes):
         known = {"n_rows": 200, "n_public": 20, "epsilon": 1.0, **changes}
-        inputs = DepthInputs(
-            partition=tree.partition_, rule="max-edge", variance=lambda n_leaves: 1.0, **known
-        )
-        return pruning_method("paper").choose_depth(inputs)
+        return PruningMethod("paper").choose_depth(tree.partition_, variance=lambda n_leaves: 1.0, **known)
 
     # floor(log2(200 + 20^3) / 3), with one input changed at a time.
     assert depth() == 4
@@ -277,8 +274,8 @@ def test_the_paper_is_given_all_inputs(rows):
     assert depth(epsilon=100.0) == 6
     assert depth(n_rows=10**30) == DEEPEST
     with pytest.raises(ValueError, match="Only binary"):
-        pruning_method("paper").check_classes(3)
-    pruning_method(True).check_classes(3)
+        PruningMethod("paper").check_classes(3)
+    PruningMethod(True).check_classes(3)
 
 
 # Intervals of numbers

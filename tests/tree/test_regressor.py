@@ -143,7 +143,7 @@ def test_estimates_of_reports_are_unbiased_at_every_number_of_levels(mechanism, 
         if cells.ndim == 1:
             size = tree.randomizer_.estimate_cells(tree.report_counts_, tree.n_reports_)
             cells = np.column_stack([size - cells, size + cells]) / 2
-        found.append(tree._number_cells.halves(cells)[:, 1])
+        found.append(tree._released.cells.halves(cells)[:, 1])
         truth = np.bincount(tree.apply(rows), (y + 5) / 20, 8)
     error = np.std(found, axis=0) / np.sqrt(len(found))
     assert (np.abs(np.mean(found, axis=0) - truth) < 6 * error).all()

@@ -26,7 +26,7 @@ from skprivate.tree._splits import (
     ORDER_SHARE,
     ComparedColumns,
     NoisyLevelCounts,
-    PaidTreeMechanism,
+    PrivateSplitsMechanism,
     SplitBudget,
     automatic_levels,
     selection_noise,
@@ -174,7 +174,7 @@ class TestBudget:
         total = sum(costs, leaves.epsilon)
         assert epsilon * (1 - Fraction(1, 2**30)) < total <= epsilon
         assert sum(costs) <= epsilon * share
-        whole = PaidTreeMechanism(budget, leaves)
+        whole = PrivateSplitsMechanism(budget, leaves)
         assert whole.epsilon == total
         assert (whole.sensitivity, whole.noise_scale) == (leaves.sensitivity, leaves.noise_scale)
 

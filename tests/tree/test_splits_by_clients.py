@@ -165,7 +165,7 @@ def test_a_plan_follows_from_public_numbers():
     assert FirstPhase.plan(1, 0.01, 20, 2, BOX) is None
     again = FirstPhase.from_dict(few.to_dict())
     assert again.to_dict() == few.to_dict()
-    with pytest.raises(ValueError, match="not there yet"):
+    with pytest.raises(ValueError, match="not arrived yet"):
         few.fit_model(0)
 
 

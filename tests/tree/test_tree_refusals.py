@@ -184,8 +184,8 @@ FITS = [
             (DummyClassifier(), "the same for all public rows"),
             (Broken("raises"), "could not be fitted"),
             (Broken("cannot predict"), "cannot predict probabilities"),
-            (Broken("nan"), "predicts no probabilities"),
-            (Broken("negative"), "predicts no probabilities"),
+            (Broken("nan"), "does not predict probabilities"),
+            (Broken("negative"), "does not predict probabilities"),
             (Broken("three columns"), "one column for each class"),
             *((wrong, "public_model") for wrong in (LinearSVC(), Ridge(), "forest")),
         )
@@ -372,7 +372,7 @@ def changed_randomizer(state, **changes):
             )
         ),
         (lambda: FirstPhase.from_dict(changed_randomizer(LEVELS, n_cells=99)), "not for its columns"),
-        (lambda: FEW.fit_model(0), "not there yet"),
+        (lambda: FEW.fit_model(0), "not arrived yet"),
         (lambda: selection_noise(1e-13), "epsilon is too small"),
         *(
             (

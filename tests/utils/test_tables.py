@@ -152,7 +152,7 @@ def test_what_is_usual_is_not_refused():
 @pytest.mark.parametrize("value", [None, pd.NA, pd.NaT])
 def test_what_is_missing_in_a_target(value):
     for container in ([1, value], np.array([1, value], dtype=object), pd.Series([1, value], dtype=object)):
-        with pytest.raises(ValueError, match="y holds None, or another object for a missing value"):
+        with pytest.raises(ValueError, match="y holds None or another missing value"):
             refuse_missing(container)
     refuse_missing(np.array([1.0, np.nan]))
 

@@ -19,23 +19,25 @@ from .._statements.html import NO_EPSILON, PRIVATE_VERDICT, Label, amounts_figur
 from .._statements.spent import LedgerEntry, PrivacySpent
 
 # Epsilon of many runs at one delta: by Rényi divergences, and by privacy loss distributions.
+# The numbers that follow are set by hand.
 
-# Dense near 1, for tiny epsilons, and beyond 2; the best order of them is taken.
+# Orders are dense near 1, for tiny epsilons, and beyond 2. The best order is used.
 _ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 400), np.geomspace(2.01, 1e6, 2000)])
-_ROUNDING = 1e-9  # added to results in floats, many times their error
+_ROUNDING = 1e-9  # added to results in floats; many times their error
 _LOG_ERROR = 1e-13  # relative to 1 + the logarithm, where it cancels
-# Of delta, which the Fourier transforms of dp-accounting may err by: against exact sums, 1e-15 and less.
+# Allowance in delta for errors of the Fourier transforms of dp-accounting. Against exact sums these errors
+# were at most 1e-15.
 _TRANSFORMS, _TRANSFORMS_PER_RUN = 1e-13, 1e-16
-_STEP = 1e-4  # of the grid of losses, to which each run's are rounded up
-# Beyond it noise on one real number stands for the discrete noise, at 2 / shift more (`Amount.laplace`).
+_STEP = 1e-4  # of the grid of losses; the losses of each run are rounded up to it
+# Larger shifts use noise on one real number for the discrete noise, at 2 / shift more (`Amount.laplace`).
 _LARGEST_SHIFT = 1000
-# From this shift on there is room for integers of several scales.
+# From this shift on there is room for integers of several scales (`compose`, Laplace noise).
 SEVERAL_SCALES = 2**30
 _LARGEST_SUPPORT = 2**22  # points of one loss distribution: 32 MB
 
 
 class Amount(NamedTuple):
-    """What a run is known by; shift and scale are those of discrete Laplace noise that is all of it."""
+    """Amounts of a run; shift and scale are set only if discrete Laplace noise is its whole release."""
 
     epsilon: Fraction
     delta: Fraction
@@ -47,8 +49,8 @@ class Amount(NamedTuple):
     def laplace(self) -> Fraction | None:
         """Epsilon of Laplace noise on one real number that leaks no less.
 
-        On integers the hockey-stick divergence is that of real numbers at losses of the shift's parity, and
-        linear in e^loss between them: a loss of 2 / scale more covers it, for each scale that there is.
+        On integers the hockey-stick divergence equals that of real numbers at losses of the shift's parity.
+        It is linear in e^loss between them. So 2 / scale more covers it, once for each scale.
         """
         if self.shift is None or self.scale is None:
             return None
@@ -70,7 +72,7 @@ def rdp_epsilon(amounts: Counter[Amount], delta: Fraction) -> float:
 
 
 def pld_epsilon(amounts: Counter[Amount], delta: Fraction) -> float:
-    """Return the epsilon of all runs at this delta by the pairs that dominate them; needs dp-accounting."""
+    """Return the epsilon of all runs at this delta by their dominating pairs; needs dp-accounting."""
     try:
         from dp_accounting.pld import common, privacy_loss_distribution
     except ImportError as error:
@@ -125,13 +127,13 @@ def _response_divergence(amount: Amount) -> FloatArray:
     log_p = -math.log1p(math.exp(-epsilon))
     forward = log_p + epsilon * (_ORDERS - 1)
     backward = log_p - epsilon * _ORDERS
-    # Near order 1 the logarithm cancels, and its error is added; epsilon and a epsilon^2 / 2 bound it too.
+    # Near order 1 the logarithm cancels, so its error is added. Epsilon and a epsilon^2 / 2 are bounds too.
     exact = (np.logaddexp(forward, backward) + _LOG_ERROR) / (_ORDERS - 1)
     return np.minimum(np.maximum(exact, 0.0), np.minimum(epsilon, _ORDERS * epsilon**2 / 2))
 
 
 def _step(amounts: Counter[Amount]) -> float:
-    """A step that divides the smallest epsilon, within what memory and time allow."""
+    """Return a step that divides the smallest epsilon, as fine as memory and time allow."""
     smallest = float(min(amount.epsilon for amount in amounts))
     largest = 2 * sum(float(amount.epsilon) * count for amount, count in amounts.items())
     wanted = max(min(_STEP, smallest / 20), largest / _LARGEST_SUPPORT)
@@ -139,12 +141,12 @@ def _step(amounts: Counter[Amount]) -> float:
 
 
 def round_up(amount: Fraction) -> float:
-    """Return a float that is not below."""
+    """Return the amount as a float that is not below it."""
     number = float(amount)
     return number if number >= amount else math.nextafter(number, math.inf)
 
 
-# Composition of several runs, apart for each relation, unit of privacy and group of disjoint data.
+# Composition of several runs, separately for each relation, unit of privacy and group of disjoint data.
 
 Method = Literal["basic", "rdp", "pld"]
 Run = PrivacySpent | LedgerEntry
@@ -155,8 +157,8 @@ _METHODS = {
     "rdp": "Rényi divergences of Laplace noise, of zCDP, and of randomised response for everything else",
     "pld": "privacy loss distributions of Laplace noise, and of the worst mechanism for everything else",
 }
-# A run of the first relation is one of the others at the same cost: a report that hides its unit hides that
-# the unit is replaced, and a replaced unit may differ in its label alone.
+# A run of the first relation is also one of the others at the same cost. A report that hides its unit hides
+# that the unit is replaced. A replaced unit may differ in its label only.
 _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
     "local": ("local", "replace-one", "label", "joint"),
     "replace-one": ("replace-one", "label", "joint"),
@@ -169,31 +171,31 @@ _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CompositionPart(ReadableAmounts):
-    """What all runs cost together for one relation and unit.
+    """Total cost of all runs for one relation and unit.
 
     Attributes
     ----------
     relation, unit : str
         As in `PrivacySpent`.
     epsilon : Fraction or float
-        Together: what the runs on all data cost and the dearest group of disjoint data. With method "basic"
-        an exact sum; of runs that are not private the nominal amounts are in it.
+        Total of the runs on all data and of the most expensive group of disjoint data. With method "basic" it
+        is an exact sum. It includes the nominal amounts of runs that are not private.
     delta : Fraction
-        With method "basic" a sum like epsilon, else as requested.
+        With method "basic" a sum like epsilon, otherwise as requested.
     n_runs : int
-        Runs that are counted: of this relation and unit, or of one that implies it at the same cost.
+        Number of counted runs: of this relation and unit, or of one that implies it at the same cost.
     n_other : int
-        Runs that imply nothing for this relation and unit. With any, there is no bound for it.
+        Number of runs that imply nothing for this relation and unit. If it is above 0, there is no bound.
     n_not_private : int
-        Runs that are counted and claim no privacy. With any, there is no bound.
+        Number of counted runs that claim no privacy. If it is above 0, there is no bound.
     groups : mapping of str to (epsilon, delta)
-        For each declared group of data what touches it costs, with the runs on all data.
+        For each declared group of data, the cost of the runs that touch it, including runs on all data.
     holds : bool
-        Whether epsilon and delta bound what all runs together reveal about a unit.
+        Whether epsilon and delta bound how much all runs together reveal about a unit.
 
     See Also
     --------
-    compose : Where it comes from.
+    compose : Returns it.
 
     Notes
     -----
@@ -232,29 +234,29 @@ class CompositionPart(ReadableAmounts):
         if self.n_not_private:
             rows.append(("NO BOUND", f"{_runs(self.n_not_private)} not private; nominal amounts are shown"))
         if self.n_other:
-            rows.append(("NO BOUND", f"{_runs(self.n_other)} of another kind, without a promise of this one"))
+            rows.append(("NO BOUND", f"{_runs(self.n_other)} of another kind, without a claim of this kind"))
         return rows
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class Composition:
-    """What several runs cost together, as returned by `compose`.
+    """Total cost of several runs, as returned by `compose`.
 
     Attributes
     ----------
     method : {"basic", "rdp", "pld"}
         How amounts were added up.
     parts : tuple of CompositionPart
-        One for each relation and unit among the runs; first those whose amounts hold.
+        One for each relation and unit among the runs. Parts whose amounts hold come first.
     epsilon : Fraction or float
-        Of the first part; infinite if there is no bound, 0 without runs.
+        Epsilon of the first part; infinite if there is no bound, 0 without runs.
     delta : Fraction
-        Of the first part; 0 without runs.
+        Delta of the first part; 0 without runs.
 
     See Also
     --------
-    compose : Where it comes from.
+    compose : Returns it.
 
     Notes
     -----
@@ -271,8 +273,8 @@ class Composition:
     Composition of 2 runs (claimed by the software, not certified)
     By basic composition: the sum, exactly
     replace-one, row: epsilon = 2, delta = 0 (2 runs)
-    Not covered: what was computed from private rows outside these runs, such as the scores and the
-    choice of a plain search, and rows of one person in several units.
+    Not covered: values computed from private rows outside these runs, such as the scores and the
+    choice of a plain search; several units with rows of one person.
     """
 
     method: Method
@@ -316,32 +318,32 @@ class Composition:
 
     def _notes(self) -> list[str]:
         grouped = [
-            "Groups of data are disjoint AS DECLARED: no unit may be in two of them, and none may move.",
-            "The dearest group counts; runs without a group count in every one.",
+            "Groups of data are disjoint AS DECLARED: no unit may be in two of them, or change its group.",
+            "The most expensive group counts; runs without a group count in every group.",
         ]
         return [
             *(grouped if any(part.groups for part in self.parts) else ()),
-            "Not covered: what was computed from private rows outside these runs, such as the scores and the",
-            "choice of a plain search, and rows of one person in several units.",
+            "Not covered: values computed from private rows outside these runs, such as the scores and the",
+            "choice of a plain search; several units with rows of one person.",
         ]
 
 
 def compose(
     runs: Iterable[Run], method: Method = "basic", delta: float | Fraction | None = None
 ) -> Composition:
-    """Return what several runs cost together.
+    """Return the total cost of several runs.
 
     Parameters
     ----------
     runs : iterable of PrivacySpent or LedgerEntry
-        Entries with a group of data (`PrivacyLedger.data`) count in that group only; everything else counts
-        in all of them.
+        Entries with a group of data (`PrivacyLedger.data`) count in that group only. All other runs count in
+        every group.
     method : {"basic", "rdp", "pld"}, default="basic"
-        "basic": sums, as fractions; exact, or rounded up by less than 2**-1200 a run where their common
-        denominator passes 2,048 bits. "rdp", "pld": less than the sum for many runs, in floats that are
-        rounded up; "pld" is the tightest and needs the extra ``accounting``.
+        "basic": sums of fractions. They are exact, or rounded up by less than 2**-1200 a run if their common
+        denominator exceeds 2,048 bits. "rdp", "pld": less than the sum for many runs, in floats that are
+        rounded up. "pld" is the tightest and needs the extra ``accounting``.
     delta : float or Fraction, default=None
-        Delta of the result, in (0, 1): for "rdp" and "pld" only.
+        Delta of the result, in (0, 1). Required for "rdp" and "pld", not accepted for "basic".
 
     Returns
     -------
@@ -350,10 +352,10 @@ def compose(
     Raises
     ------
     TypeError, ValueError
-        Something else than runs, an unknown method, a delta for "basic" or none for the others, or one that
-        the runs' own deltas use up.
+        An element is not a run. The method is unknown. A delta is given for "basic", or none for the other
+        methods, or the runs' own deltas use it up.
     ImportError
-        "pld" without the extra ``accounting``.
+        The method is "pld" and the extra ``accounting`` is not installed.
 
     See Also
     --------
@@ -361,42 +363,42 @@ def compose(
 
     Notes
     -----
-    **Privacy.** The total holds for runs chosen one after the other from what the ones before released, with
-    epsilons fixed in advance ("rdp", "pld") or not ("basic").
+    **Privacy.** Each run may be chosen from the releases of earlier runs, and the total still holds. Its
+    epsilon must be fixed in advance for "rdp" and "pld", but not for "basic".
 
-    *Units.* A run counts for its own relation and unit and for what it implies at the same cost: local
-    implies replace-one, which implies label; a group implies its rows, unless units are added and removed.
-    Groups are taken to be the same in all runs: persons here and households there do not add up.
-    Amounts of other kinds mean something else and are not added: there is no bound then, and the print says
-    so.
+    *Units.* A run counts for its own relation and unit, and for those that it implies at the same cost. Local
+    implies replace-one, which implies label. A group implies its rows, unless units are added and removed.
+    Groups are assumed to be the same in all runs: a run on persons and a run on households do not add up.
+    Amounts of other kinds have another meaning and are not added. Then there is no bound, and the printed
+    text reports that.
 
-    *Disjoint data.* A unit is in one group of data only, so that for its neighbours the releases from the
-    other groups have the same distribution: a bound is the largest, over the groups, of what touches that
-    group. That they are disjoint is what the user declares. Who is in which must not depend on private
-    values.
+    *Disjoint data.* A unit is in one group of data only. For its neighbours, the releases from the other
+    groups have the same distribution. So the largest total of any group is a bound. The user declares that
+    the groups are disjoint. The membership in a group must not depend on private values.
 
-    *"pld".* Every (epsilon, delta) run is dominated by the pair with masses delta, (1 - delta) times
-    e^epsilon / (1 + e^epsilon) and 1 / (1 + e^epsilon), and 0, against the reverse [1]; the composition of
-    dominating pairs dominates [2]. It is computed by dp-accounting with Fourier transforms in floats: 1e-13
-    of delta, and 1e-16 for each run, are given up for their error, which no proof bounds and which was 1e-15
-    where exact sums are known. With a delta below that only the sum is left.
+    *"pld".* Every (epsilon, delta) run is dominated by a pair of distributions [1]. One has the masses delta,
+    (1 - delta) times e^epsilon / (1 + e^epsilon) and 1 / (1 + e^epsilon), and 0. The other is its reverse.
+    The composition of dominating pairs dominates [2]. It is computed by dp-accounting with Fourier transforms
+    in floats. For their error, 1e-13 of delta, and 1e-16 for each run, are set aside. No proof bounds this
+    error; it was 1e-15 where exact sums are known. With a delta below that, only the sum is used.
 
-    *Laplace noise* leaks less. A run whose mechanism begins with "discrete Laplace", and whose epsilon is its
-    sensitivity D over its noise scale s, adds such noise to integers that differ by at most D in sum. With
-    r = e^(-1/s), one integer with a shift d has delta(t) = 1 - r^((d - ts) / 2) for losses t from -d / s in
-    steps of 2 / s, and linear in e^t between. Two integers of shifts c <= d have losses of the same parity,
-    where delta at r^Y = e^(t/2) r^((c + d) / 2) is 1 - r^Y (1 + min(c, Y) (1 - r) / (1 + r)): never more than
-    for one integer with the shift c + d. By induction, the pair of one integer with the shift D dominates the
-    run, and Laplace noise on one real number with a loss of at most (D + 2) / s dominates that. Moments are
-    integers of weights c with the scales s / c; one weight at a time they are dominated by real numbers whose
-    losses add up to (D + 2 sum c) / s at most, and one real number with that loss dominates these. With fewer
-    than 5,000 features 2 sum c is below 2^16; where D is 2^30 or more, D / 2^14 is taken for it, and below
-    that nothing is gained from the noise being Laplace noise.
+    *Laplace noise* leaks less. Take a run whose mechanism begins with "discrete Laplace", and whose epsilon
+    is its sensitivity D over its noise scale s. It adds such noise to integers that differ by at most D in
+    sum. Let r = e^(-1/s). One integer with a shift d has delta(t) = 1 - r^((d - ts) / 2) for losses t from
+    -d / s in steps of 2 / s. Between them delta is linear in e^t. Two integers of shifts c <= d have losses
+    of the same parity. There delta at r^Y = e^(t/2) r^((c + d) / 2) is
+    1 - r^Y (1 + min(c, Y) (1 - r) / (1 + r)): never more than for one integer with the shift c + d. By
+    induction, the pair of one integer with the shift D dominates the run. Laplace noise on one real number
+    with a loss of at most (D + 2) / s dominates that pair. Moments are integers of weights c with the scales
+    s / c. One weight at a time, they are dominated by real numbers whose losses add up to at most
+    (D + 2 sum c) / s. One real number with that loss dominates these. With fewer than 5,000 features 2 sum c
+    is below 2^16. If D is 2^30 or more, D / 2^14 is used for it. If D is less, the noise of moments counts as
+    any noise of that epsilon.
 
-    *"rdp".* With probability 1 - delta each such pair is randomised response, of Rényi divergence
-    log(p^a q^(1-a) + q^a p^(1-a)) / (a - 1) of order a, p = 1 - q = e^epsilon / (1 + e^epsilon); a run with a
-    rho has at most rho a. The deltas of the runs without a rho are taken off the result's, and the sum of
-    divergences is turned into an epsilon by [3], at the best order of a grid.
+    *"rdp".* With probability 1 - delta each such pair is randomised response. Its Rényi divergence of order a
+    is log(p^a q^(1-a) + q^a p^(1-a)) / (a - 1), with p = 1 - q = e^epsilon / (1 + e^epsilon). A run with a
+    rho has at most rho a. The deltas of the runs without a rho are subtracted from the delta of the result.
+    [3] converts the sum of divergences to an epsilon, at the best order of a grid.
 
     References
     ----------
@@ -427,7 +429,7 @@ def compose(
             raise TypeError(f"runs must be PrivacySpent or LedgerEntry, got {type(run).__name__}.")
     kinds = dict.fromkeys((run.relation, run.unit) for run in listed)
     parts = [_part(kind, listed, method, target) for kind in kinds]
-    # The strongest kind that covers everything first: a stable sort keeps the order of the rest.
+    # The strongest kind that covers everything comes first. A stable sort keeps the order of the rest.
     strength = list(_IMPLIED)
     parts.sort(key=lambda part: (not part.holds, strength.index(part.relation)))
     return Composition(method=method, n_runs=len(listed), parts=tuple(parts))
@@ -482,7 +484,7 @@ def _add_up(runs: list[Run], method: Method, target: Fraction | None) -> tuple[F
         return total, deltas
     amounts = Counter(_amount(run) for run in runs)
     better = (pld_epsilon if method == "pld" else rdp_epsilon)(amounts, target)
-    # The sum is one more bound where it needs no more delta.
+    # The sum is another bound if it needs no more delta.
     return (min(round_up(total), better) if deltas <= target else better), target
 
 
@@ -491,10 +493,10 @@ def _amount(run: Run) -> Amount:
     plain = Amount(epsilon, run.delta, run.rho)
     if not run.mechanism.startswith("discrete Laplace") or shift is None or scale is None or run.delta:
         return plain
-    # Several releases, or other noise besides, cost more than the quotient.
+    # Several releases, or additional noise, cost more than the quotient.
     if Fraction(shift) / scale != epsilon or Fraction(shift).denominator != 1:
         return plain
-    # Moments of several weights have several scales, of which the statement holds one.
+    # Moments of several weights have several scales. The statement holds only one of them.
     if "moments" in run.mechanism and shift < SEVERAL_SCALES:
         return plain
     return plain._replace(shift=int(shift), scale=Fraction(scale))

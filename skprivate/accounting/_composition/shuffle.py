@@ -16,17 +16,18 @@ from ...utils._public_module import public_module
 from .._privacy_amounts import show
 from .._statements.fields import FrozenMapping
 
-# Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
-# square to the variance, so this costs a thousandth of epsilon.
+# The numbers that follow are set by hand: they cost tightness or time, never the bound.
+# Lattice steps per standard deviation of one report's part. The lattice adds at most 1/4 of its inverse
+# square to the variance: about a thousandth of epsilon.
 _STEPS = 16
 _LARGEST_LATTICE = 2**20  # points: a Fourier transform of 16 MB
-# In units of 1 / theta and of standard deviations. Beyond the upper end, less than 1e-9 of the whole is added
-# as a bound; what wraps around from below the lower end can only add.
+# In units of 1 / theta and of standard deviations. Less than 1e-9 of the whole is beyond the upper end; a
+# bound on it is added. Mass that wraps around from below the lower end can only increase the result.
 _UP, _DOWN = 25.0, 6.0
 _ROUNDING = 2.0**-48  # many times the relative error of the few float operations behind each number
 _LARGEST_TILT = 200.0  # of theta times the largest value: its exponential is far below overflow
 _TOLERANCE = 1e-4  # of epsilon
-_LEAST = 1e-9  # smallest epsilon that is searched for
+_LEAST = 1e-9  # smallest epsilon of the search
 
 
 @public_module("skprivate.accounting")
@@ -34,16 +35,16 @@ _LEAST = 1e-9  # smallest epsilon that is searched for
 class Blanket:
     """A distribution that is part of every client's report, with its ratios to the reports of two values.
 
-    The two values' reports have densities a and b, and every other client's report a density of at least q,
-    whatever that client holds: the blanket. Its mass is split by the ratios (a / q, b / q), which are
-    proportional to (odds, 1), (1, odds), (odds, odds) or (1, 1).
+    The reports of the two values have densities a and b. The blanket q is a lower bound on the density of any
+    client's report, whatever its data. Its mass is split by the ratios (a / q, b / q). These are proportional
+    to (odds, 1), (1, odds), (odds, odds) or (1, 1).
 
     Parameters
     ----------
     odds : Fraction
         Above 1.
     apart : Fraction
-        Mass of q where the ratios are (odds, 1), and mass where they are (1, odds); above 0.
+        Mass of q where the ratios are (odds, 1), and as much where they are (1, odds); above 0.
     both : Fraction, default=0
         Mass where they are (odds, odds).
     neither : Fraction, default=0
@@ -52,21 +53,21 @@ class Blanket:
     Attributes
     ----------
     mass : Fraction
-        Mass of q: the probability that a report says nothing about its client.
+        Mass of q: the probability that a report does not depend on its client's data.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is out of its range, or the masses belong to no densities a, b and q.
+        A parameter is out of its range, or no densities a, b and q have these masses.
 
     See Also
     --------
-    shuffle_amplification : What it is for.
+    shuffle_amplification : Uses it.
 
     Notes
     -----
-    **Privacy**: the masses are those of the two values that are easiest to tell apart. Whoever states them
-    for a randomizer states a theorem about it; nothing here can check that.
+    **Privacy**: the masses must be those of the two values that are easiest to distinguish. They state a
+    theorem about a randomizer. Nothing here can check that.
 
     Examples
     --------
@@ -93,13 +94,13 @@ class Blanket:
             raise ValueError("odds must be greater than 1.")
         if self._least > 1:
             raise ValueError(
-                "the masses are too large: apart * (odds + 1) + both * odds + neither must be at most 1, or "
-                "the blanket would be above the two values' own densities."
+                "the masses are too large: apart * (odds + 1) + both * odds + neither must be at most 1. "
+                "Otherwise the blanket is above the two values' own densities."
             )
 
     @classmethod
     def of_total_variation(cls, odds: Fraction, total_variation: Fraction | None = None) -> Self:
-        """Return a blanket for any randomizer with these odds whose two values are no further apart.
+        """Return a blanket for any randomizer with at most these odds and this total variation.
 
         Parameters
         ----------
@@ -120,11 +121,11 @@ class Blanket:
 
         Notes
         -----
-        Write p for the odds, t for the total variation of a and b, and take q = max(a, b) / p, which no
-        report's density is below. Where a >= b, (a, b) is (a - b) / (p - 1) times (p, 1) plus the rest times
-        (1, 1): that spreads (a - e^epsilon b) / q, at the same mass and mean, to the ends of an interval that
-        holds it, and increases the mean of every convex function of it, so delta (see
-        `shuffle_amplification`). What results has ``apart = t / (p - 1)`` and mass (1 + t) / p in all. A
+        Let p be the odds, t the total variation of a and b, and q = max(a, b) / p. The density of every
+        report is at least q. If a >= b, then (a, b) is (a - b) / (p - 1) times (p, 1) plus the rest times
+        (1, 1). This moves (a - e^epsilon b) / q to the ends of an interval that holds it, at the same mass
+        and mean. It increases the mean of every convex function, and therefore delta (see
+        `shuffle_amplification`). The result has ``apart = t / (p - 1)`` and a total mass of (1 + t) / p. A
         larger t does the same once more, with (1, 1) as 1 / (p + 1) times (p, 1) plus (1, p).
         """
         odds = check_positive(odds, "odds")
@@ -143,7 +144,7 @@ class Blanket:
 
     @property
     def _least(self) -> Fraction:
-        """Integral of the smaller of the two ratios' multiples: 1 if the blanket is as large as it can be."""
+        """Integral of q times one value's multiples, odds or 1; it is 1 if the blanket is largest."""
         return self.apart * (self.odds + 1) + self.both * self.odds + self.neither
 
     def delta(self, epsilon: float, n: int) -> float:
@@ -176,7 +177,7 @@ class Blanket:
         Returns
         -------
         epsilon : float
-            At most ``log(odds)``, rounded up, and at most 1e-4 of it above what the bound gives.
+            At most ``log(odds)``, rounded up, and above the solution of the bound by at most 1e-4 of it.
         """
         ceiling = math.log(self.odds) * (1 + _ROUNDING) + _ROUNDING
         target = math.log(delta)
@@ -191,7 +192,7 @@ class Blanket:
         return least_epsilon(excess, spread * math.sqrt(2 * max(-target, 0.1)), ceiling)
 
     def _without_company(self, ceiling: float, n: int) -> float:
-        """Log of what delta has without another draw from the blanket, a thousandth below the ceiling."""
+        """Log of the part of delta without another draw from the blanket, a thousandth below the ceiling."""
         values, masses = self._slots(ceiling * (1 - 1e-3))
         alone = math.log1p(-float(self.mass)) if self.mass < 1 else -math.inf
         return math.log(masses[0] * values[0]) + ((n - 1) * alone if n > 1 else 0.0)
@@ -199,7 +200,7 @@ class Blanket:
     def _slots(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Values of (a - e^epsilon b) / q, and the masses of q that have them."""
         more, grown = float(self.odds - 1), math.expm1(epsilon)
-        # Written without the differences of near equals; each then errs by a little of what it is made of.
+        # Written without differences of nearly equal numbers: the error is small relative to the terms.
         made = np.array(
             [[more, -grown], [-more, -grown * (1 + more)], [-grown * (1 + more), 0.0], [-grown, 0.0]]
         )
@@ -210,12 +211,12 @@ class Blanket:
 
 
 def log_delta(values: FloatArray, masses: FloatArray, n: int) -> float:
-    """Upper bound on the log of E[max(0, Z_1 + ... + Z_n)] / n for independent Z of these values and masses.
+    """Return an upper bound on the log of E[max(0, Z_1 + ... + Z_n)] / n for independent Z of these masses.
 
-    Each value is split between two points of a lattice so that its mean stays, which increases the mean of
-    every convex function. The distribution is tilted by e^(theta z), which makes the sum's mean near 0
-    whatever the size of delta, and its n-th power comes from a Fourier transform. All float errors are
-    covered by terms added: to the log of the tilt's normaliser, and to the probability of every point.
+    Each value is split between two points of a lattice with the same mean. This increases the mean of every
+    convex function. The distribution is tilted by e^(theta z), so that the sum's mean is near 0 for any
+    delta. A Fourier transform computes its n-th power. Two added terms cover all float errors: one in the log
+    of the tilt's normaliser, one in the probability of every point.
     """
     if values.max() <= 0:
         return -math.inf
@@ -250,13 +251,13 @@ def least_epsilon(excess: Callable[[float], float], guess: float, ceiling: float
 
 
 def _narrow(excess: Callable[[float], float], start: tuple[float, float], end: tuple[float, float]) -> float:
-    """Close in on the root between two points with the values of `excess` there, from above."""
+    """Approach the root between two points from above, given the values of `excess` there."""
     (lower, above), (upper, below) = start, end
     side = 1.0
     while upper - lower > _TOLERANCE * upper:
         width = upper - lower
         share = above / (above - below) if math.isfinite(below) else 0.5
-        # A little to either side of the estimate, in turn, so that both ends move.
+        # A little above and below the estimate in turn, so that both ends move.
         middle = lower + width * share + side * _TOLERANCE / 3 * upper
         middle = min(max(middle, lower + 0.05 * width), upper - 0.05 * width)
         value, side = excess(middle), -side
@@ -268,7 +269,7 @@ def _narrow(excess: Callable[[float], float], start: tuple[float, float], end: t
 
 
 def _tilt(values: FloatArray, masses: FloatArray, n: int) -> float:
-    """About the theta at which the tilted mean is 0; the bound holds for every positive one."""
+    """Return about the theta at which the tilted mean is 0. The bound holds for every positive theta."""
     largest = float(values.max())
     spread = math.sqrt(n * float(masses @ values**2))
     lower, upper = min(0.1 / spread, _LARGEST_TILT / largest), _LARGEST_TILT / largest
@@ -284,7 +285,7 @@ def _tilt(values: FloatArray, masses: FloatArray, n: int) -> float:
 def _lattice(
     values: FloatArray, masses: FloatArray, theta: float, n: int
 ) -> tuple[IntArray, FloatArray, float, int]:
-    """Points as multiples of a step, their masses, the step, and the length of the transform."""
+    """Return points as multiples of a step, their masses, the step, and the length of the transform."""
     weights = masses * np.exp(theta * (values - values.max()))
     rest = (1 - min(1.0, float(masses.sum()))) * math.exp(-theta * float(values.max()))
     spread = math.sqrt(float(weights @ values**2) / (float(weights.sum()) + rest))
@@ -292,16 +293,17 @@ def _lattice(
     step = max(spread / _STEPS, width / _LARGEST_LATTICE)
     size = 1 << math.ceil(math.log2(width / step + 2))
     below = np.floor(values / step)
-    # Upwards: a share that is too large moves mass up.
+    # Rounded up: a share that is too large moves mass up.
     share = np.minimum(values / step - below + _ROUNDING * (1 + np.abs(below)), 1.0)
     lattice = np.concatenate([below, below + 1]).astype(np.int64)
     return lattice, np.concatenate([masses * (1 - share), masses * share]), step, size
 
 
 def _power(lattice: IntArray, masses: FloatArray, n: int, size: int) -> tuple[FloatArray, float]:
-    """Probabilities of the sum of n, wrapped around, and a bound on the error of each."""
+    """Return the probabilities of the sum of n, wrapped around, and a bound on the error of each."""
     frequencies = np.arange(size // 2 + 1)
-    # The rest is at 0; sum of m (e^(i w x) - 1). Angles are reduced as integers: large ones lose no digits.
+    # The remaining mass is at 0, so this is the sum of m (e^(i w x) - 1). Angles are reduced as integers, so
+    # that large ones lose no digits.
     change = np.zeros(len(frequencies), dtype=np.complex128)
     for point, mass in zip(lattice, masses, strict=True):
         angles = (2 * np.pi / size) * ((frequencies * point) % size)
@@ -312,13 +314,13 @@ def _power(lattice: IntArray, masses: FloatArray, n: int, size: int) -> tuple[Fl
     return np.fft.irfft(characteristic**n, size), error
 
 
-# The (epsilon, delta) of local reports that are shuffled, by their blanket.
+# The (epsilon, delta) of shuffled local reports, by their blanket.
 
 CONDITION = "if shuffled by a party that does not collude"
 
-# More reports only help; beyond this number the arithmetic gains nothing more.
+# More reports only help. Beyond this number the arithmetic gains nothing more. Set by hand.
 _LARGEST_N = 10**9
-# No number of reports that fits into _LARGEST_N amplifies it.
+# No number of reports up to _LARGEST_N amplifies a larger epsilon.
 _LARGEST_EPSILON = 60
 _EXPONENTIAL_ERROR = Fraction(1, 2**40)  # many times the relative error of an exponential in floats
 _UNSHUFFLED = "none: the report's own epsilon"
@@ -326,44 +328,44 @@ _UNSHUFFLED = "none: the report's own epsilon"
 
 @runtime_checkable
 class ShuffledMechanism(Protocol):
-    """What `shuffle_amplification` asks of a local randomizer."""
+    """Members of a local randomizer that `shuffle_amplification` uses."""
 
     epsilon: Fraction
     relation: str
 
     def blanket(self) -> Blanket | None:
-        """Return what all clients' reports have in common, None where that is not worked out."""
+        """Return the common part of all clients' reports, or None if it is not known."""
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class ShuffledPrivacy:
-    """What shuffled reports claim, and under which condition.
+    """The claim of shuffled reports and its condition.
 
     Attributes
     ----------
     epsilon : float
-        Of the set of all reports, at most that of one report.
+        Epsilon of the set of all reports, at most that of one report.
     delta : Fraction
         As requested.
     epsilon0 : Fraction
-        Of one report by itself; it holds whoever shuffles.
+        Epsilon of one report by itself; it holds whoever shuffles.
     n : int
         Number of reports.
     method : str
-        How epsilon was derived: the bound of the least epsilon.
+        Name of the bound with the least epsilon.
     condition : str
         'if shuffled by a party that does not collude'.
     bounds : mapping of str to float
-        Every bound that was tried; infinite where its theorem does not apply.
+        Every bound that was tried; infinite if its theorem does not apply.
 
     See Also
     --------
-    shuffle_amplification : Where it comes from.
+    shuffle_amplification : Returns it.
 
     Notes
     -----
-    **Privacy**: a function of public numbers. Nothing in it can tell whether reports were shuffled.
+    **Privacy**: a function of public numbers. It cannot know whether reports were shuffled.
 
     Examples
     --------
@@ -406,23 +408,23 @@ def shuffle_amplification(
     epsilon0 : float or Fraction
         Privacy loss of one report, finite and above 0.
     n : int
-        Number of clients that the adversary knows nothing about, with the one that is attacked, each with one
-        report of the same randomizer. Leave out those who may collude with the adversary.
+        Number of clients whose reports the adversary does not know, including the attacked client. Each sends
+        one report of the same randomizer. Leave out clients who may collude with the adversary.
     delta : float or Fraction
         In (0, 1).
     mechanism : LocalRandomizer, default=None
-        The randomizer, of this epsilon. None: a bound for every randomizer of pure epsilon.
+        The randomizer, with this epsilon. None: a bound for every randomizer of pure epsilon.
 
     Returns
     -------
     shuffled : ShuffledPrivacy
-        Its epsilon is the least that is proven, never above ``epsilon0``.
+        Its epsilon is the least proven bound, never above ``epsilon0``.
 
     Raises
     ------
     TypeError, ValueError
-        A number is out of its range; the mechanism is no local randomizer, is of another epsilon, or protects
-        the label only.
+        A number is out of its range. The mechanism is not a local randomizer, has another epsilon, or
+        protects only the label.
 
     Warns
     -----
@@ -431,45 +433,46 @@ def shuffle_amplification(
 
     See Also
     --------
-    Blanket : What a mechanism has to state for a bound of its own.
+    Blanket : A mechanism states it for a bound of its own.
 
     Notes
     -----
-    **Privacy.** Relation: replace-one, of one client's data, which the adversary knows but for that, as all
-    other clients' data; n is public. The claim holds if somebody takes the reports off their senders, mixes
-    them, and does not collude with whoever reads them. A curator who collects reports from the clients
-    directly has no such claim: there, ``epsilon0`` counts.
+    **Privacy.** Relation: replace-one, for the data of one client. The adversary may know the two possible
+    values of that client and the data of all other clients. n is public. The claim holds if a third party
+    removes the senders from the reports, mixes the reports, and does not collude with their reader. A curator
+    who collects reports from the clients directly has no such claim: there, ``epsilon0`` counts.
 
     Proof: :doc:`/proofs/shuffling`.
 
     *Bounds.* "closed form" is Theorem 3.1 of [1]. "clones" and the blankets are computed from one lemma [2]
     with three choices of q. Let a and b be the distributions of the attacked client's report under two
     values, and q <= R(x) for every x, with mass m. So another client's report is a draw from q / m with
-    probability m, or from a rest that depends on its data. Give the adversary the rests: without them it
-    knows less. Left are M shuffled reports, one from a (or b) and M - 1 from q / m, M - 1 binomial(n - 1, m).
-    Against M draws of q / m their density is m times the mean of a(Y_i) / q(Y_i), so that for given M the
-    hockey-stick divergence is m / M times the expected positive part of the sum of
+    probability m, or from a rest that depends on its data. Reveal the rests to the adversary: without them it
+    knows less. M shuffled reports remain, one from a (or b) and M - 1 from q / m, with M - 1
+    binomial(n - 1, m). Their density relative to M draws of q / m is m times the mean of a(Y_i) / q(Y_i). For
+    given M the hockey-stick divergence is therefore m / M times the expected positive part of the sum of
     Z_i = (a - e^epsilon b)(Y_i) / q(Y_i).
     As P(M) / M is P(binomial(n, m) = M) / (n m),
 
         delta(epsilon) <= E[max(0, Z_1 + ... + Z_n)] / n,
 
-    with independent Z_i that are 0 with probability 1 - m. It grows when the distribution of Z is replaced by
-    one under which every convex function has a larger mean.
+    with independent Z_i that are 0 with probability 1 - m. The bound grows if the distribution of Z is
+    replaced by one under which every convex function has a larger mean.
 
-    *Every randomizer*, p = e^epsilon0: q = max(a, b) / p. Z lies between 1 - p e^epsilon and p - e^epsilon,
-    and so does the 0 of those without a blanket. Writing (a, b) as u (p, 1) + v (1, p), u + v = (a + b) /
-    (p + 1) >= max(a, b) / p, moves all mass to the two ends and keeps the mean: mass 1 / (p + 1) each. The
-    weaker "clones" takes q = (a + b) / (2 p) and writes (a, b) as before: mass 1 / (2 p) each [1].
+    *Every randomizer*: let p = e^epsilon0 and q = max(a, b) / p. Z lies between 1 - p e^epsilon and
+    p - e^epsilon, and so does the 0 of reports outside the blanket. Write (a, b) as u (p, 1) + v (1, p) with
+    u + v = (a + b) / (p + 1) >= max(a, b) / p. This moves all mass to the two ends and keeps the mean: mass
+    1 / (p + 1) each. The weaker "clones" uses q = (a + b) / (2 p) and writes (a, b) in the same way: mass
+    1 / (2 p) each [1].
 
     *Mechanisms* state masses and ratios of their own q = inf R(x) (see ``blanket`` of each). In
-    block-Hadamard response, two values have two of the 2 B answers of a row for their own, and q gives every
-    answer the probability of a false one.
+    block-Hadamard response, a row has 2 B answers, and each of the two values has its own true answer. q
+    gives every answer the probability of a false one.
 
-    *Rounding.* The expectation is computed on a lattice that keeps means, which only increases it, with a
-    tilt and a Fourier transform; float errors are bounded and added (`Blanket`). epsilon is found from above
-    and is at most 1e-4 of itself, and what the lattice adds, above the solution. Beyond 1e9 reports the bound
-    is that of 1e9.
+    *Rounding.* The expectation is computed with a tilt and a Fourier transform on a lattice that keeps means.
+    The lattice only increases it. Float errors are bounded and added (`Blanket`). epsilon is found from
+    above. It exceeds the solution by at most a share of 1e-4 and the increase from the lattice. Beyond 1e9
+    reports the bound is that of 1e9.
 
     References
     ----------
@@ -516,7 +519,7 @@ def _generic_bounds(epsilon0: Fraction, n: int, delta: Fraction) -> dict[str, fl
     names = "closed form", "clones", "blanket of any randomizer"
     if epsilon0 > _LARGEST_EPSILON:
         return dict.fromkeys(names, math.inf)
-    # Above e^epsilon0: what is private with a smaller epsilon is with a larger one.
+    # Above e^epsilon0: a randomizer with a smaller epsilon also has the larger one.
     odds = Fraction(math.exp(epsilon0)) * (1 + _EXPONENTIAL_ERROR)
     blankets = Blanket(odds, 1 / (2 * odds)), Blanket.of_total_variation(odds)
     solved = [_solve(blanket, n, delta) for blanket in blankets]
@@ -538,10 +541,10 @@ def _mechanism_bound(
         raise TypeError(f"mechanism must be a local randomizer, not {type(mechanism).__name__}.")
     if mechanism.relation != "local":
         raise ValueError(
-            "mechanism protects the label alone, so that only the reports of one cell hide each other: use "
+            "mechanism protects only the label, so that only reports of the same cell hide each other. Pass "
             "KRRRandomizer(epsilon, 1, n_labels), and as n the number of clients in the smallest cell."
         )
-    # A mechanism may cost a little less than what was asked for.
+    # A mechanism may cost a little less than requested.
     requested = getattr(mechanism, "epsilon_requested", mechanism.epsilon)
     if not mechanism.epsilon <= epsilon0 <= max(requested, mechanism.epsilon):
         raise ValueError(

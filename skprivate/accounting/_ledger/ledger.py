@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger on disk that adds up what every fit spent, and its view for an auditor, which charges nothing."""
+"""A ledger on disk that adds up the spending of all fits, and a read-only view of it for an auditor."""
 
 import contextlib
 import hmac
@@ -24,85 +24,86 @@ from .report import Account, LedgerViews, account_of, read_export
 from .sqlite_store import SQLiteStore, backup, opened, restore
 
 _DECLARING = threading.Lock()
-#: Label, purpose, person, approver and expiry of a charge, where they were said.
+#: Label, purpose, person, approver and expiry of a charge; None for a text that was not given.
 Said = tuple[str | None, ...]
 NOTHING_SAID: Said = (None, *NO_RECORD)
-# What a pickle does not hold.
+# Attributes that a pickle does not hold.
 _OF_THIS_OBJECT = ("_verified", "_data", "_pickled_by", "_blocks")
 
 
 @public_module("skprivate.accounting")
 class PrivacyLedger(LedgerViews):
-    """A file that counts what fits spend, shared by threads and processes, with an optional ceiling.
+    """A file that counts the spending of fits, shared by threads and processes, with an optional ceiling.
 
     Parameters
     ----------
     path : str or path-like
-        The ledger's file, on a local disk. It is created if there is none, with the limits given here, which
-        are fixed from then on. Otherwise it is opened: ``PrivacyLedger(path)`` takes over the limits of the
-        file. A limit that is given must be that of the file: give it where others can write the file.
+        The ledger's file, on a local disk. If there is none, it is created with the limits given here, which
+        are then fixed. Otherwise it is opened: ``PrivacyLedger(path)`` takes the limits from the file. A
+        given limit must be equal to that of the file: pass it if others can write the file.
     epsilon : float, Fraction or None, default=None
-        Ceiling on the sum of epsilon, above 0. None: a new ledger has no ceiling, on delta neither.
+        Ceiling on the sum of epsilon, above 0. None: a new ledger has no ceiling on epsilon or delta.
     delta : float or Fraction, default=0.0
         Ceiling on the sum of delta, in [0, 1). Must be 0 if ``epsilon`` is None.
     max_failures : int or None, default=None
-        How many fits may fail, at least 0: one more, and everything is refused. At most ``max_failures + 1``
-        fits run at once, see Notes. None: in a new ledger they are only counted.
+        Number of fits that may fail, at least 0. After one more failure, everything is refused. At most
+        ``max_failures + 1`` fits run at once, see Notes. None: a new ledger only counts the failures.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is of another type or out of its range.
+        A parameter has another type or is out of its range.
     LedgerError
-        If the file has other limits than those given, is missing, moved, copied, damaged, rolled back,
-        read-only, another ledger's or on a network file system, or if its lock stays held. Every method that
-        reads or writes the file raises it.
+        The file has other limits than those given. It is missing, moved, copied, damaged, rolled back,
+        read-only, another ledger's or on a network file system. Its lock stays held. Every method that reads
+        or writes the file raises it.
 
     See Also
     --------
-    PrivacySpent : What is charged.
+    PrivacySpent : The statement that is charged.
 
     Notes
     -----
     Every operation takes the ledger's lock, opens the file, works in one transaction, and closes it. The
-    object holds the path, the ledger's UUID and its limits, never a connection, and is the same ledger after
-    pickling, in a worker process, and in scikit-learn's `clone`.
+    object holds the path, the ledger's UUID and its limits, but never a connection. It is the same ledger
+    after pickling, in a worker process, and in scikit-learn's `clone`.
 
-    **Files**: beside ``study.ledger`` stay ``study.ledger.lock``, which keeps other processes out, and
-    ``study.ledger.mark``, which holds the state that was last acknowledged. All three may be read while fits
-    run. Copy a ledger with `backup` only: ``cp`` may catch it between two pages, and what it made cannot be
-    told from an older state. A file that was moved or copied is refused, because it records where it was
-    created. An older state put in place of the present one, a file created anew and one that is gone are
-    noticed by the mark, in every process. An older ledger restored together with its mark is noticed only by
-    an object that has seen more; a mark that was deleted starts anew from the file as it is. Do not delete
-    the lock: a charge that finds it gone is undone, but another process is let in.
+    **Files**: ``study.ledger.lock`` and ``study.ledger.mark`` are beside ``study.ledger``. The first keeps
+    other processes out, the second holds the last acknowledged state. All three may be read while fits run.
+    Copy a ledger only with `backup`: ``cp`` may copy it between two writes, and its copy cannot be
+    distinguished from an older state. A file that was moved or copied is refused, because it records the path
+    of its creation. In every process, the mark reveals a file that is older, new or missing. If an older
+    ledger is restored together with its mark, only an object that has seen more entries notices it. If the
+    mark is deleted, a new one starts from the present file. Do not delete the lock: a charge that finds it
+    missing is undone, but another process can enter.
 
-    **Checks**: a charge checks the entries after the state that the object, or else the mark, has verified,
-    in time that does not depend on their number. Opening the ledger, `entries`, `report`, `composition`,
-    `to_json` and `backup` check all of them; an older entry that was altered shows then. The hash that links
-    the entries has no key: it finds accidents, not adversaries. Whoever may write the file may cheat.
+    **Checks**: a charge checks the entries after the state that the object, or otherwise the mark, has
+    verified. Its time does not depend on their number. Opening the ledger, `entries`, `report`,
+    `composition`, `to_json` and `backup` check all entries, and find an altered older entry. The hash that
+    links the entries has no key: it finds accidents, not adversaries. A person who may write the file can
+    cheat.
 
-    **Amounts** are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of
-    1; give decimal amounts as ``Fraction("0.1")``. Where the common denominator of all amounts passes 2,048
-    bits, amounts that would lengthen it are rounded up in the sums by less than 2**-1200 each: the ceiling
-    is not passed, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never get
-    there; add up `entries` for the exact sum of any others.
+    **Amounts** are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it exceed a ceiling
+    of 1. Pass decimal amounts as ``Fraction("0.1")``. If the common denominator of all amounts exceeds 2,048
+    bits, amounts that would lengthen it are rounded up in the sums by less than 2**-1200 each. The ceiling is
+    not exceeded, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never reach
+    that length. For other amounts, add up `entries` for the exact sum.
 
-    **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may reveal something
-    of the rows, and no epsilon covers it. With ``max_failures``, every fit reserves a place among the
-    ``max_failures + 1`` failures before it looks at rows, and gives it back if it does not fail. A fit that
-    finds no place is refused with `BudgetExceededError`, so that threads and processes together never reveal
-    more failures. A fit that is interrupted counts as failed. A fit whose process is killed, or whose machine
-    loses power, keeps its place for good, because nobody knows whether it failed; `report` shows how many.
-    Choose ``max_failures`` with room for such stops and for the fits that run at once (``n_jobs``).
-    **Refused charges** are kept beside them, see `refusals`: they cost
-    nothing, and follow from public amounts alone. Neither is covered by the hash.
+    **Failed fits** are counted by `count_failure`, apart from the entries: a failure may reveal something
+    about the rows, and no epsilon covers it. With ``max_failures``, every fit reserves one of the
+    ``max_failures + 1`` failures before it reads rows, and returns it if it does not fail. A fit that finds
+    none left is refused with `BudgetExceededError`. So threads and processes together never reveal more
+    failures. An interrupted fit counts as failed. If the process of a fit is killed, or the machine loses
+    power, the reservation is lost for good, because it is unknown whether the fit failed; `report` shows how
+    many. Choose ``max_failures`` with room for such stops and for the fits that run at once (``n_jobs``).
+    **Refused charges** are recorded too, see `refusals`. They cost nothing, and depend on public amounts
+    alone. The hash covers neither failures nor refusals.
 
-    **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
-    `composition` knows of disjoint data and of tighter methods, and no ceiling does. Names,
-    times and amounts in the file are public by nature: labels must not hold private values. A run that is
-    not private is charged its nominal amount and marked. What a search computes from private rows besides
-    the fits, its scores and its choice, is not counted.
+    **Privacy**: totals are by basic composition over every entry, as if all touched the same rows.
+    `composition` uses disjoint data and tighter methods; a ceiling does not. Names, times and amounts in the
+    file are public by nature: labels must not hold private values. A run that is not private is charged its
+    nominal amount and marked. The scores and the choice of a search are also computed from private rows, and
+    are not counted.
 
     Examples
     --------
@@ -133,9 +134,9 @@ class PrivacyLedger(LedgerViews):
     ) -> None:
         self._path = states.resolve(path)
         self._said = NOTHING_SAID
-        self._blocks: tuple[list[Said], ...] = ()  # what open blocks say, oldest first
+        self._blocks: tuple[list[Said], ...] = ()  # texts of open blocks, oldest first
         self._data: tuple[str, str] | None = None  # the declared group of data, and the id of its block
-        self._pickled_by: int | None = None  # the process whose pickle brought that group, None: no pickle
+        self._pickled_by: int | None = None  # the process that pickled that group; None: no pickle
         self._verified: states.LedgerState | None = None
         self._identity = self._create_or_open(
             states.check_limits(uuid.uuid4().hex, epsilon, delta, max_failures)
@@ -153,7 +154,7 @@ class PrivacyLedger(LedgerViews):
 
     @property
     def delta(self) -> Fraction:
-        """The ceiling on delta; of no effect without one on epsilon."""
+        """The ceiling on delta; without a ceiling on epsilon it has no effect."""
         return self._identity.delta
 
     @property
@@ -173,37 +174,37 @@ class PrivacyLedger(LedgerViews):
         Parameters
         ----------
         spent : PrivacySpent
-            What is about to be spent. Charge before noise is drawn.
+            Statement of the run. Charge it before noise is drawn.
         estimator : str
             Name of the estimator.
         charge_id : str, default=None
-            A public text, not empty, that names this charge among all of the ledger. The first charge with an
-            id adds an entry; a later one with the same id and amount adds nothing and is refused by no limit,
-            so that a program that was stopped after its charge may be started again. None: every call counts.
+            A public text, not empty, that identifies this charge in the ledger. The first charge with an id
+            adds an entry. A later charge with the same id and amount adds nothing, and no limit refuses it.
+            So a program that was stopped after its charge may be started again. None: every call counts.
 
         Returns
         -------
         charged : bool or None
-            True if an entry was added by ``charge_id``; False if the ledger had counted that id before. None
-            without an id: an entry was added.
+            True if an entry was added for ``charge_id``; False if the ledger had already counted that id.
+            None without an id: an entry was added.
 
         Raises
         ------
         BudgetExceededError
-            If the total would pass the ceiling in epsilon or delta, or more fits failed than the limit
-            allows. The refusal is kept, see `refusals`; where the file refuses even that, a note of the
-            error says so.
+            The total would exceed the ceiling in epsilon or delta, or more fits failed than the limit allows.
+            The refusal is recorded, see `refusals`; if the file cannot record it, the error has a note about
+            that.
         PrivacyUnboundedError
-            If the run's epsilon is infinite, with or without a ceiling.
+            The run's epsilon is infinite, with or without a ceiling.
         LedgerError
-            If the file cannot be used; the message says whether something was charged. If ``charge_id`` was
+            The file cannot be used; the message reports whether something was charged. Or ``charge_id`` was
             used for an entry that differs in more than its time, its label and its record.
 
         Notes
         -----
-        **Privacy.** One entry pays for one release. Charge an id again only if nothing that was computed with
-        noise after the first charge has left the program: noise that is drawn a second time is a second
-        release of the same rows, for which the entry does not pay. The id is stored in the file as it is.
+        **Privacy.** One entry covers one release. Charge an id again only if nothing computed with noise
+        after the first charge has left the program. Noise that is drawn a second time is a second release of
+        the same rows, which the entry does not cover. The id is stored in the file in plain text.
         """
         if not isinstance(spent, PrivacySpent):
             raise TypeError(f"spent must be a PrivacySpent, got {type(spent).__name__}.")
@@ -212,8 +213,8 @@ class PrivacyLedger(LedgerViews):
             check_text(charge_id, "charge_id")
         if not isinstance(spent.epsilon, Fraction):
             raise PrivacyUnboundedError(
-                "A run of infinite epsilon has no amount that a ledger could add up; nothing was written. "
-                "Run it without a ledger, or bound its sensitivity."
+                "A run of infinite epsilon has no amount that a ledger can add up; nothing was written. Run "
+                "it without a ledger, or bound its sensitivity."
             )
         label, record = self._said[0], self._said[1:]
         row = to_row(spent, spent.epsilon, estimator, label, self._group, record)
@@ -241,12 +242,12 @@ class PrivacyLedger(LedgerViews):
         return None if charge_id is None else True
 
     def _holds(self, charged: states.Row | None, row: states.Row, charge_id: str) -> bool:
-        """Return whether an id has its entry already; LedgerError if that is another one."""
+        """Return whether an id already has its entry; LedgerError if that is a different entry."""
         if charged is not None and not same_charge(charged, row):
             raise LedgerError(
                 f"The charge_id {charge_id!r} was used in the ledger {self._path} for an entry of another "
-                "estimator, mechanism, amount, relation, unit or group of data; nothing was charged. Give "
-                "each charge an id of its own, and repeat it in the same group of data."
+                "estimator, mechanism, amount, relation, unit or group of data; nothing was charged. Use a "
+                "different id for each charge, and repeat it in the same group of data."
             )
         return charged is not None
 
@@ -261,12 +262,12 @@ class PrivacyLedger(LedgerViews):
         Returns
         -------
         n_failures : int
-            How many fits failed, this one included.
+            Number of failed fits, including this one.
 
         Raises
         ------
         LedgerError
-            If the file cannot be used.
+            The file cannot be used.
         """
         check_text(estimator, "estimator")
         with self._transaction(write=True) as records:
@@ -274,14 +275,14 @@ class PrivacyLedger(LedgerViews):
             return records.state.failures
 
     def check_failures(self) -> None:
-        """Refuse to go on when more fits failed than the limit allows; it reserves no place for a fit.
+        """Refuse to continue if more fits failed than the limit allows; it reserves no failure for a fit.
 
         Raises
         ------
         BudgetExceededError
-            If `n_failures` is above `max_failures`.
+            `n_failures` is above `max_failures`.
         LedgerError
-            If the file cannot be used.
+            The file cannot be used.
         """
         if self.max_failures is None:
             return
@@ -289,7 +290,7 @@ class PrivacyLedger(LedgerViews):
             states.require_few_failures(self._identity, records.state, self._path)
 
     def _take_place(self, estimator: str) -> bool:
-        """Reserve one of the failures that the limit allows for a fit that begins; False without a limit."""
+        """Reserve one of the allowed failures for a fit that begins; False without a limit."""
         check_text(estimator, "estimator")
         if self.max_failures is None:
             return False
@@ -301,7 +302,7 @@ class PrivacyLedger(LedgerViews):
         except Exception:
             raise
         except BaseException:
-            # Nobody but the caller knows of the place, which the interrupt has kept from it.
+            # The interrupt kept the place from the caller, so that nobody else can return it.
             if records is not None and records.is_kept:
                 self._return_place(None)
             raise
@@ -326,31 +327,32 @@ class PrivacyLedger(LedgerViews):
             return records.state.spent
 
     def remaining(self) -> Remaining:
-        """Return what the ceiling leaves of epsilon and of delta.
+        """Return the remaining epsilon and delta under the ceiling.
 
         Returns
         -------
         remaining : named tuple (epsilon, delta) of Fraction
-            Exact; infinities without a ceiling. Its text shows six digits, rounded down.
+            Exact; infinite without a ceiling. Its text shows six digits, rounded down.
         """
         return states.left_of(self._identity, self.spent())
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.
+        """Copy the ledger to another file, completely or not at all; no other way of copying it is safe.
 
-        The copy cannot be opened as a ledger where it is. `restore` puts it back.
+        The copy cannot be opened as a ledger at its place. `restore` moves it back.
 
         Parameters
         ----------
         path : str or path-like
-            Where. An earlier backup of this ledger is replaced; any other file that is there is an error.
+            File of the copy. An earlier backup of this ledger is replaced; any other existing file is an
+            error.
 
         Raises
         ------
         ValueError
-            If ``path`` is the ledger itself, or a file beside it that belongs to it.
+            ``path`` is the ledger itself, or a file beside it that belongs to it.
         LedgerError
-            If the ledger is damaged, another file is there, or the copy cannot be written.
+            The ledger is damaged, another file exists at ``path``, or the copy cannot be written.
         """
         target = states.resolve(path)
         with self._transaction(full=True) as records:
@@ -360,17 +362,18 @@ class PrivacyLedger(LedgerViews):
     def restore(
         cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], *, discard_newer: bool = False
     ) -> "PrivacyLedger":
-        """Put a backup back where its ledger was, and return the ledger.
+        """Restore a ledger from a backup, and return it.
 
         Parameters
         ----------
         backup : str or path-like
-            What `PrivacyLedger.backup` wrote; it stays. The ledger's own file if a backup was copied over it.
+            File that `PrivacyLedger.backup` wrote; it is kept. Pass the ledger's own file if a backup was
+            copied over it.
         path : str or path-like
-            Where the ledger was created.
+            Path at which the ledger was created.
         discard_newer : bool, default=False
-            Whether to forget entries that the backup does not hold, by the file in place and by its mark.
-            What they spent is spent; count it by other means.
+            Whether to forget entries of the present file and of its mark that the backup does not hold.
+            Their budget remains spent; count it by other means.
 
         Returns
         -------
@@ -380,8 +383,8 @@ class PrivacyLedger(LedgerViews):
         Raises
         ------
         LedgerError
-            If entries would be forgotten and ``discard_newer`` is False, if the backup is of another ledger
-            or place, or if a file cannot be used. The ledger in place is then as it was.
+            Entries would be forgotten and ``discard_newer`` is False, the backup is of another ledger or
+            path, or a file cannot be used. Then the present ledger is unchanged.
         """
         target = states.resolve(path)
         limits = restore(states.resolve(backup), target, discard_newer=discard_newer)
@@ -394,8 +397,8 @@ class PrivacyLedger(LedgerViews):
     def label(self, label: str) -> contextlib.AbstractContextManager[Self]:
         """Mark the entries charged inside a ``with`` block; the innermost label counts.
 
-        The label belongs to the object, not to the thread: it reaches the fits that joblib runs in threads
-        and, pickled with the ledger, those in worker processes.
+        The label belongs to the object, not to the thread. It reaches the fits that joblib runs in threads.
+        As it is pickled with the ledger, it also reaches fits in worker processes.
 
         Parameters
         ----------
@@ -413,32 +416,32 @@ class PrivacyLedger(LedgerViews):
         approver: str | None = None,
         expiry: str | None = None,
     ) -> contextlib.AbstractContextManager[Self]:
-        """Say for what, by whom and with whose approval the charges inside a ``with`` block are made.
+        """Record the purpose, person, approver and expiry of the charges inside a ``with`` block.
 
-        The texts are stored with every entry, in the file and in its hash, and printed by every report. They
-        are what the user says: nothing checks them, and none refuses a charge. Of nested blocks the innermost
-        text of each counts. Like a label they belong to the object, and travel in its pickles.
+        The texts are stored with every entry, in the file and in its hash, and every report prints them. They
+        are statements of the user: nothing checks them, and none of them refuses a charge. In nested blocks
+        the innermost value of each text counts. Like a label they belong to the object and to its pickles.
 
         Parameters
         ----------
         purpose : str, default=None
-            What the result is for, such as "Table One".
+            Purpose of the result, such as "Table One".
         person : str, default=None
-            Who runs it, and sees what comes out.
+            Person who runs the fit and sees its result.
         approver : str, default=None
-            Who allowed it, such as a committee and its reference.
+            Person or body that approved it, such as a committee and its reference.
         expiry : str, default=None
-            Until when it is allowed: an ISO date or date and time, of which reports show when its day is
-            over, in UTC; or any other text, which never expires. None of the four: what the outer block said.
+            End of the approval: an ISO date or date and time. Reports show when that day is over, in UTC. Any
+            other text never expires. For each of the four, None means the value of the outer block.
 
         Raises
         ------
         TypeError, ValueError
-            If a text is none, empty or not on one line, or if all four are None.
+            A value is not a text, or is empty or not on one line, or all four are None.
 
         Notes
         -----
-        **Privacy**: all four are public by nature. They must not be chosen by looking at private rows.
+        **Privacy**: all four are public by nature. They must not depend on private rows.
 
         Examples
         --------
@@ -463,12 +466,12 @@ class PrivacyLedger(LedgerViews):
             if text is not None:
                 check_text(text, name)
         if texts == NO_RECORD:
-            raise ValueError("Give at least one of purpose, person, approver and expiry.")
+            raise ValueError("Pass at least one of purpose, person, approver and expiry.")
         return self._saying((None, *texts))
 
     @contextlib.contextmanager
     def _saying(self, said: Said) -> Iterator[Self]:
-        # Blocks of several threads need not end in the order in which they began: each takes back its own.
+        # Blocks of several threads may end in any order: each block removes its own texts.
         block = [said]
         with _DECLARING:
             self._blocks = (*self._blocks, block)
@@ -482,15 +485,16 @@ class PrivacyLedger(LedgerViews):
 
     @contextlib.contextmanager
     def data(self, group: str) -> Iterator[Self]:
-        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
+        """Declare the group of disjoint data for the charges inside a ``with`` block.
 
-        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
-        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
+        Totals, the ceiling and the remaining budget count every entry, whatever its group. `composition`
+        counts only the most expensive group, which is right if no unit is in two groups. The user declares
+        that, and reports print it as a declaration.
 
-        The group belongs to the object, like a label: it reaches threads, and the worker processes of joblib
-        and `multiprocessing` that this process starts. It does not outlive the block, in a pickle or in the
-        memory of a worker: afterwards and elsewhere, such an object charges without a group, which counts in
-        all of them.
+        Like a label, the group belongs to the object. It reaches threads, and the worker processes of joblib
+        and `multiprocessing` that this process starts. It ends with the block, also in pickles and in the
+        memory of workers. After the block, and in other processes, such an object charges without a group.
+        Such a charge counts in all groups.
 
         Parameters
         ----------
@@ -500,18 +504,18 @@ class PrivacyLedger(LedgerViews):
         Raises
         ------
         TypeError, ValueError
-            The group is no text or empty, or the object is inside such a block already: groups do not
+            The group is not a text or is empty, or the object is already inside such a block: groups do not
             overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
         LedgerError
-            The file that says that the block is open could not be made or deleted beside the ledger.
+            The file that marks the open block could not be created or deleted beside the ledger.
 
         Notes
         -----
-        While the block is open, an empty file beside the ledger says so, whose name only this process and
-        the workers that it starts can compute: from an id in the pickle and from the secret that
-        `multiprocessing` gives to its children (``current_process().authkey``). So a process id that is used
-        again, by a later process or in another container, brings no group back. A process that is killed
-        inside the block leaves the file, ``.skprivate-data-...``, which is of no use to any other: delete it.
+        While the block is open, there is an empty file beside the ledger. Only this process and its workers
+        can compute the name of this file: from an id in the pickle and from the secret that `multiprocessing`
+        gives to its children (``current_process().authkey``). So a process id that is used again, by a later
+        process or in another container, does not restore the group. A process that is killed inside the block
+        leaves the file, ``.skprivate-data-...``. It is of no use to any other process: delete it.
         """
         check_text(group, "group")
         block = group, os.urandom(16).hex()
@@ -521,10 +525,10 @@ class PrivacyLedger(LedgerViews):
             with _DECLARING:
                 if self._group is not None:
                     raise ValueError(
-                        f"This ledger object is inside data({self._group!r}) already, and groups of data do "
-                        "not overlap. Leave that block first; in another thread, open the ledger anew."
+                        f"This ledger object is already inside data({self._group!r}), and groups of data do "
+                        "not overlap. Leave that block first. In another thread, use a new PrivacyLedger."
                     )
-                # This first: an interrupt between them must not leave the group declared.
+                # First, because an interrupt after the group is set must not leave it declared.
                 declared = True
                 with _explained(file):
                     file.touch()
@@ -538,13 +542,13 @@ class PrivacyLedger(LedgerViews):
 
     @property
     def _group(self) -> str | None:
-        """The declared group of data; None once its block has ended, in whatever process."""
+        """The declared group of data; None after its block has ended, in any process."""
         if self._data is None or not _is_started_by(self._pickled_by):
             return None
         return self._data[0] if block_file(self._path, self._data[1]).exists() else None
 
     def __sklearn_clone__(self) -> Self:
-        # clone copies parameters: a copied account would count what no one reads.
+        # clone copies parameters, and nobody would read the charges of a copied account.
         return self
 
     def __copy__(self) -> Self:
@@ -554,14 +558,14 @@ class PrivacyLedger(LedgerViews):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what was verified: a fit must not change its parameters, and joblib hashes their pickles.
+        # Without the verified state: a fit must not change its parameters, and joblib hashes their pickles.
         state = {name: value for name, value in vars(self).items() if name not in _OF_THIS_OBJECT}
         return state if self._group is None else {**state, "_data": (self._data, os.getpid())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
-        # A declared group reaches the processes started by the one that pickled it, not a fit that came back.
-        # Asked for only when it charges: multiprocessing tells a worker late who started it.
+        # The file is not read: a fitted estimator must predict even if its ledger is out of reach.
+        # A declared group reaches processes started by the one that pickled it, not a fit that came back. A
+        # charge checks this, and not earlier, because multiprocessing informs a worker late about its parent.
         block, process = state.get("_data") or (None, None)
         vars(self).update(state, _verified=None, _data=block, _pickled_by=process)
         self._blocks = ([self._said],)
@@ -590,7 +594,7 @@ class PrivacyLedger(LedgerViews):
             records.check_structure()
             found = records.identity
             verify(records, None, self._path, full=True)
-        # A limit that is not given is taken over; the file's own are public.
+        # A limit that is not given is taken from the file, whose limits are public.
         ceiling = found if wanted.epsilon is None else wanted
         failures = found if wanted.max_failures is None else wanted
         asked = states.Identity(found.uuid, ceiling.epsilon, ceiling.delta, failures.max_failures)
@@ -598,20 +602,20 @@ class PrivacyLedger(LedgerViews):
             raise LedgerError(
                 f"The ledger {self._path} was created with {states.describe_limits(found)}, not with "
                 f"{states.describe_limits(asked)}. Its limits are fixed: open it with them, or as "
-                f"PrivacyLedger({str(self._path)!r}), which takes them over."
+                f"PrivacyLedger({str(self._path)!r}), which uses them."
             )
         self._verified = records.state
         return found
 
     @contextlib.contextmanager
     def _transaction(self, *, write: bool = False, full: bool = False) -> Iterator[SQLiteRecords]:
-        # Read first: an entry that another thread adds while this one waits is no roll-back.
+        # Read before the lock: an entry that another thread adds in the meantime is not a roll-back.
         seen = self._verified
         with SQLiteStore(self._path).transaction(write=write) as records:
             if records.identity != self._identity:
                 raise LedgerError(
-                    f"The file {self._path} is another ledger than the one this object was made for. Restore "
-                    "that one, or make a new PrivacyLedger object."
+                    f"The file {self._path} is another ledger than the one of this object. Restore that "
+                    "ledger, or create a new PrivacyLedger object."
                 )
             verify(records, seen, self._path, full=full)
             self._verified = records.state
@@ -620,7 +624,7 @@ class PrivacyLedger(LedgerViews):
 
 
 def _innermost(blocks: tuple[list[Said], ...]) -> Said:
-    """Return of every text the last one that is open."""
+    """Return the innermost value of every text in the open blocks."""
     found = NOTHING_SAID
     for (texts,) in blocks:
         found = tuple(old if text is None else text for old, text in zip(found, texts, strict=True))
@@ -628,7 +632,7 @@ def _innermost(blocks: tuple[list[Said], ...]) -> Said:
 
 
 def _is_started_by(process: int | None) -> bool:
-    """Return whether a process started this one, itself or by a fork server; None: there is none to ask."""
+    """Return whether a process started this one, directly or by a fork server; always True for None."""
     from multiprocessing import parent_process  # a client needs none of it
 
     starter = parent_process()
@@ -636,7 +640,7 @@ def _is_started_by(process: int | None) -> bool:
 
 
 def block_file(ledger: Path, block_id: str) -> Path:
-    """Return the file that is there while a block is open, as its process and those it started name it."""
+    """Return the file that exists while a block is open; only its process and its workers know the name."""
     from multiprocessing import current_process  # a client needs none of it
 
     name = hmac.new(current_process().authkey, block_id.encode(), "sha256").hexdigest()
@@ -649,48 +653,48 @@ def _explained(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise LedgerError(
-            f"The file {file}, which says that a block of data(...) is open, could not be made or deleted "
+            f"The file {file}, which marks an open block of data(...), could not be created or deleted "
             f"({error}). Check the disk and the rights to write its folder."
         ) from error
 
 
 @public_module("skprivate.accounting")
 class LedgerAudit(LedgerViews):
-    """A ledger as an auditor sees it: read, checked as a whole, and never written.
+    """A read-only view of a ledger for an auditor: it is checked as a whole and never written.
 
     Parameters
     ----------
     path : str or path-like
-        What `PrivacyLedger.to_json` or `PrivacyLedger.backup` wrote, anywhere; or the ledger's own file,
-        which is better not charged meanwhile: a backup is whole at any time.
+        File that `PrivacyLedger.to_json` or `PrivacyLedger.backup` wrote, at any place; or the ledger's own
+        file. The ledger should not be charged during the audit; a backup is complete at any time.
 
     Attributes
     ----------
     checks : tuple of str
-        What was checked, and what could not be, as sentences.
+        Sentences about the checks, and about what they cannot show.
 
     Raises
     ------
     TypeError
-        If ``path`` is no path.
+        ``path`` is not a path.
     LedgerError
-        If the file cannot be read, is none of the three, or is not what was written: an entry, their order,
-        a sum or the hash that links the entries differs. A ledger in use may be refused too; try again.
+        The file cannot be read or is none of the three. Or it was altered: an entry, the order of entries, a
+        sum or the hash that links the entries differs. A ledger in use may be refused too; try again.
 
     See Also
     --------
     PrivacyLedger.to_json : Writes the export.
-    study_page : One page for those who sign.
+    study_page : Makes one page for the people who sign.
 
     Notes
     -----
-    The file is read once, here; what was charged later does not show. There is no method that charges, and
+    The file is read once, at construction. Later charges do not show. There is no method that charges, and
     the file is opened for reading.
 
-    **What a check shows.** The hash has no key. It finds accidents: a lost, altered or exchanged entry.
-    Whoever writes the file can compute it anew, so that an audit trusts whoever keeps it. An auditor who
-    notes `chain` from time to time sees later whether earlier entries are still the same. Failed fits and
-    refused charges are outside of the hash. A record of the user is as true as the user.
+    **What a check shows.** The hash has no key. It finds accidents: a lost, altered or exchanged entry. A
+    person who writes the file can recompute the hash, so that an audit trusts the keeper of the file. An
+    auditor who notes `chain` from time to time can see later whether earlier entries are still the same. The
+    hash does not cover failed fits and refused charges. A record of the user is only as true as the user.
 
     Examples
     --------
@@ -719,7 +723,7 @@ class LedgerAudit(LedgerViews):
             )
         self._path = states.resolve(path)
         if not os.path.isfile(self._path):
-            raise LedgerError(f"The file {self._path} does not exist, or is no file.")
+            raise LedgerError(f"The file {self._path} does not exist, or is not a file.")
         found = self._read_database()
         self._found, self.checks = self._read_json() if found is None else found
 
@@ -738,7 +742,7 @@ class LedgerAudit(LedgerViews):
         return self._found.spent
 
     def remaining(self) -> Remaining:
-        """Return what the ceiling leaves of epsilon and of delta, exactly; infinities without a ceiling."""
+        """Return the remaining epsilon and delta, exactly; infinite without a ceiling."""
         return states.left_of(self._found.identity, self.spent())
 
     def __repr__(self) -> str:
@@ -748,7 +752,7 @@ class LedgerAudit(LedgerViews):
         return self._found
 
     def _read_database(self) -> tuple[Account, tuple[str, ...]] | None:
-        """Return what a ledger or its backup holds; None if the file is no database."""
+        """Return the account of a ledger or its backup; None if the file is not a database."""
         path = self._path
         try:
             with states.undamaged(path), opened(path, "ro") as connection:
@@ -763,8 +767,8 @@ class LedgerAudit(LedgerViews):
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_NOTADB:
                 return None
             raise LedgerError(
-                f"The ledger {path} cannot be read ({error}). If it is in use, or was stopped while it was "
-                "written, audit a backup, or an export of to_json."
+                f"The ledger {path} cannot be read ({error}). If it is in use, or a write was interrupted, "
+                "audit a backup, or an export of to_json."
             ) from error
         marked = "It agrees with its high-water mark." if records.mark else _NO_MARK
         return account, (*_CHECKED, marked)
@@ -774,7 +778,7 @@ class LedgerAudit(LedgerViews):
             account = read_export(parse_json(self._path.read_bytes()))
         except (OSError, *UNREADABLE) as error:
             raise LedgerError(
-                f"The file {self._path} is no ledger, no backup and no export of one, or it was altered: "
+                f"The file {self._path} is not a ledger, a backup or an export of one, or it was altered: "
                 f"{describe_error(error)}."
             ) from error
         return account, (*_CHECKED, _NO_MARK)
@@ -782,7 +786,7 @@ class LedgerAudit(LedgerViews):
 
 _CHECKED = (
     "Every entry was read, their sums and the hash that links them were computed again and agree.",
-    "The hash has no key: it finds accidents, not adversaries. Failures and refusals are outside of it, as "
-    "are the ceiling, the limit of failures and the ledger's id.",
+    "The hash has no key: it finds accidents, not adversaries. It does not cover failures, refusals, the "
+    "ceiling, the limit of failures and the ledger's id.",
 )
-_NO_MARK = "No high-water mark lies beside it: that newer entries are missing would not show."
+_NO_MARK = "No high-water mark is beside it: missing newer entries would not show."

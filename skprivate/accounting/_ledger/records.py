@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records of a ledger: the tables of its SQLite file, the high-water mark beside it, and their checks.
 
-The mark holds the state that was last acknowledged. It is written after the commit, under the ledger's lock,
-and before the charge returns. A process that is killed in between leaves a mark behind the ledger, which the
-next transaction catches up with; what it had charged was acknowledged to nobody. A ledger behind its mark has
-lost something that was.
+The mark holds the last acknowledged state. It is written after the commit, under the ledger's lock, and
+before the charge returns. If a process is killed in between, the mark is behind the ledger. The next
+transaction brings it up to date; the charge in between was acknowledged to nobody. If a ledger is behind its
+mark, it has lost entries.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHO
 CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) WITHOUT ROWID;
 """
 _COLUMNS = ", ".join(field.name for field in fields(LedgerEntry))
-# Of a state: its counts, and its sums with their keys in the table of one-off facts.
+# Fields of a state: its counts, and its sums with their keys in the table `meta`.
 _COUNTS = ("count", "failures", "places_taken", "places_returned")
 _KEYS_OF_SUMS = {"epsilon": "total_epsilon", "delta": "total_delta"}
 
@@ -54,21 +54,20 @@ class SQLiteRecords:
     connection : sqlite3.Connection
         The open file, in a transaction.
     path : Path
-        Where the ledger was created; a file that records another path is refused.
+        Path at which the ledger was created; a file that records another path is refused.
     file : Path, default=None
-        The file that is open, if it is another: a backup. It has no mark.
+        The open file, if it is another one: a backup. It has no mark.
 
     Attributes
     ----------
     identity : Identity
-        Who the ledger says it is.
+        Identity that the file records.
     state : LedgerState
-        What it says its entries lead to; every method that writes brings it up to date.
+        State that the file records; every method that writes updates it.
     mark : LedgerState or None
-        The state that was last acknowledged, kept apart from the entries. None: it was lost, or never
-        written.
+        The last acknowledged state, kept apart from the entries. None: it was lost, or never written.
     is_kept : bool
-        Whether what was written is lasting: an interrupt may reach the caller after it, and before it.
+        Whether the written data are committed. An interrupt may reach the caller before or after that.
     checked : list of tuple
         The entries that `verify` has checked.
     """
@@ -84,19 +83,19 @@ class SQLiteRecords:
         self.mark = None if file else self._read_mark()
 
     def rows(self, after: int = 0) -> list[Row]:
-        """Return the entries but the first ``after``, oldest first; ids count from 1 without a gap."""
+        """Return the entries except the first ``after``, oldest first; ids count from 1 without a gap."""
         query = f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id"
         return self.connection.execute(query, (after,)).fetchall()
 
     def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
-        """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
+        """Add one entry, the state after it, and the id of its charge."""
         self._insert("entries", state.count, row)
         if charge_id is not None:
             self.connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
         self._write_state(state)
 
     def charged(self, charge_id: str) -> Row | None:
-        """Return the entry that was counted by an id, None if there is none."""
+        """Return the entry of a charge's id, or None."""
         query = "SELECT entry FROM charge_ids WHERE id = ?"
         entry = self.connection.execute(query, (charge_id,)).fetchone()
         if entry is None:
@@ -108,11 +107,11 @@ class SQLiteRecords:
         return row
 
     def refusals(self) -> list[Row]:
-        """Return the charges that a limit refused, oldest first; no total and no chain counts them."""
+        """Return the charges that a limit refused, oldest first; neither totals nor the chain count them."""
         return self.connection.execute(f"SELECT {_COLUMNS} FROM refusals ORDER BY id").fetchall()
 
     def add_refusal(self, row: Row) -> None:
-        """Keep a charge that was refused."""
+        """Record a refused charge."""
         self._insert("refusals", None, row)
 
     def failures(self) -> dict[str, int]:
@@ -137,7 +136,7 @@ class SQLiteRecords:
         self._write_state(replace(self.state, places_returned=self.state.places_returned + 1))
 
     def check_structure(self) -> None:
-        """Let SQLite look for damaged pages, and for ids of entries that are not there."""
+        """Let SQLite search for damaged pages, and for ids of missing entries."""
         with undamaged(self._file):  # SQLite quotes damaged names
             damages = self.connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
             damages = damages or bool(self.connection.execute("PRAGMA foreign_key_check").fetchall())
@@ -157,7 +156,7 @@ class SQLiteRecords:
             raise LedgerError(
                 f"The ledger {self._file} was written by another version of skprivate (schema {schema:.9}; "
                 f"this version reads {SCHEMA}). Use that version, or start a new ledger under another name "
-                "and count what this one holds."
+                "and count the entries of this one."
             )
         return rows
 
@@ -170,9 +169,9 @@ class SQLiteRecords:
             )
         if recorded != str(path):
             raise LedgerError(
-                f"The ledger {path} was created as {recorded} and then moved or copied; a copy would let its "
-                "budget be spent twice. Put it back, by PrivacyLedger.restore if it is a backup; or start a "
-                "new ledger under another name and count what this one holds."
+                f"The ledger {path} was created as {recorded} and then moved or copied. With a copy its "
+                "budget could be spent twice. Move it back (a backup with PrivacyLedger.restore), or start a "
+                "new ledger under another name and count the entries of this one."
             )
         epsilon = None if meta["epsilon"] == "none" else from_text(meta["epsilon"])
         limit = None if meta["max_failures"] == "none" else int(meta["max_failures"])
@@ -182,7 +181,7 @@ class SQLiteRecords:
         counts = {name: int(meta[name]) for name in _COUNTS}
         sums = {name: meta[key] for name, key in _KEYS_OF_SUMS.items()}
         state = _decode_state({**counts, **sums, "chain": meta["chain"]})
-        # Without the scan that counting rows would be.
+        # This needs no scan, unlike counting rows.
         last = self.connection.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0
         if last != state.count or state.failures < 0 or not 0 <= state.places_returned <= state.places_taken:
             raise ValueError("counts")
@@ -195,9 +194,8 @@ class SQLiteRecords:
         uuid, state = found
         if uuid != self.identity.uuid:
             raise LedgerError(
-                f"The file {self._path} is another ledger than the one that was here, by the mark "
-                f"{mark_path(self._path)}. Restore that one; if it is given up, delete the mark and count "
-                "what it had spent."
+                f"The file {self._path} is another ledger than the one of the mark {mark_path(self._path)}. "
+                "Restore that ledger. If it is given up, delete the mark and count its spent budget."
             )
         return state
 
@@ -227,7 +225,7 @@ def fill(file: Path, path: Path, identity: Identity) -> None:
 
 
 def recorded_path(connection: sqlite3.Connection) -> Path | None:
-    """Return where a file says that its ledger was created, None if it says nothing."""
+    """Return the path at which a file's ledger was created, None if the file does not record it."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return None
     row = connection.execute("SELECT value FROM meta WHERE key = 'path'").fetchone()
@@ -235,7 +233,7 @@ def recorded_path(connection: sqlite3.Connection) -> Path | None:
 
 
 def write_meta(connection: sqlite3.Connection, values: Mapping[str, str]) -> None:
-    """Write keys and values of the table of one-off facts."""
+    """Write keys and values of the table `meta`."""
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
@@ -261,7 +259,7 @@ def _decode_state(values: Mapping[str, Any]) -> LedgerState:
 _MARK_FORMAT = "skprivate.ledger-mark"
 _MARK_FIELDS = ("format", "ledger", *_COUNTS, *_KEYS_OF_SUMS, "chain", "checksum")
 _MOST = 2**62  # SQLite's numbers of rows end at 2^63
-# Of the files beside a ledger: this module's, the lock's and SQLite's.
+# Ends of the names of files beside a ledger: of this module, of the lock and of SQLite.
 _ENDS = (".mark", ".mark.unfinished", ".lock", "-journal")
 
 
@@ -271,7 +269,7 @@ def mark_path(ledger: Path) -> Path:
 
 
 def refuse_own_files(ledger: Path, path: Path) -> None:
-    """Refuse to write to the ledger's file, by any name, and to the files beside it that belong to it."""
+    """Refuse to write to the ledger's file, under any name, and to the files beside it that belong to it."""
     own = ledger, *(ledger.with_name(f"{ledger.name}{end}") for end in _ENDS)
     if path in own or (path.exists() and ledger.exists() and path.samefile(ledger)):
         raise ValueError("path is the ledger itself, or a file that belongs to it. Choose another one.")
@@ -289,20 +287,20 @@ def write_mark(ledger: Path, uuid: str, state: LedgerState) -> None:
     content = {"format": _MARK_FORMAT, "ledger": uuid, **_encode_state(state)}
     text = json.dumps({**content, "checksum": _checksum(content)}, indent=1) + "\n"
     path = mark_path(ledger)
-    # One name for all, as the lock is held: a process that is killed leaves one file, which the next
-    # replaces.
+    # One name for all processes, as the lock is held: a killed process leaves at most one file, which the
+    # next process replaces.
     unfinished = path.with_name(f"{path.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     with open(unfinished, "x", encoding="ascii") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    # The folder is not flushed: after a power cut an older mark is behind the ledger, and harmless.
+    # The folder is not flushed. After a power cut the mark may be older than the ledger, which is harmless.
     replace_file(unfinished, path)
 
 
 def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
-    """Return the UUID and the state that the mark holds, None if there is no mark."""
+    """Return the UUID and the state of the mark, None if there is no mark."""
     path = mark_path(ledger)
     try:
         content = parse_json(path.read_bytes())
@@ -327,41 +325,41 @@ def _checksum(content: dict[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-# The check of all of it.
+# The check of the entries against the known states.
 
 
 def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, full: bool = False) -> None:
-    """Check the entries after the last state that was verified, and keep them as ``records.checked``.
+    """Check the entries after the last verified state, and keep them as ``records.checked``.
 
     Parameters
     ----------
     records : SQLiteRecords
         The ledger, inside a transaction.
     seen : LedgerState or None
-        What the caller has verified before; None: nothing.
+        State that the caller has verified before; None: nothing.
     place : Path
-        Where the ledger is, for messages.
+        Path of the ledger, for messages.
     full : bool, default=False
         Whether to check every entry.
 
     Raises
     ------
     LedgerError
-        If the ledger is in an older state than was seen or acknowledged, or is not what was written.
+        The ledger is in an older state than the one seen or acknowledged, or was altered.
 
     Notes
     -----
-    The mark is a state that a process had verified before it was written. A ledger is taken for good if its
-    entries lead from the earlier of both states through the later one to what the ledger says of itself. An
-    entry before both is not read: its alteration shows at the next full check.
+    A process had verified the state of the mark before it wrote the mark. The ledger is accepted if its
+    entries lead from the earlier of both states through the later one to the state that the ledger records.
+    An entry before both is not read: its alteration shows at the next full check.
     """
     known = [state for state in (seen, records.mark) if state is not None]
     for state in known:
         if lost := records.state.lacks(state):
             raise LedgerError(
-                f"The ledger {place} is in an older state than was seen: it holds {records.state.count} "
-                f"entries, and {lost} would be forgotten. {REMEDY}; discard_newer=True forgets them, and "
-                "what they spent is for you to count."
+                f"The ledger {place} is in an older state than seen before: it holds {records.state.count} "
+                f"entries, and {lost} would be forgotten. {REMEDY}. With discard_newer=True it forgets them, "
+                "and you must count their spent budget."
             )
     start = LedgerState() if full or not known else min(known, key=lambda state: state.count)
     with undamaged(place):
@@ -370,8 +368,8 @@ def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, ful
         n_failures = sum(records.failures().values()) if full else records.state.failures
     if reached is None:
         raise LedgerError(
-            f"The ledger {place} is damaged: its entries do not lead to those that were acknowledged. They "
-            f"were altered, or an older state was put in its place and charged. {REMEDY}."
+            f"The ledger {place} is damaged: its entries do not lead to the acknowledged state. They were "
+            f"altered, or the file was replaced by an older state and then charged. {REMEDY}."
         )
     if not reached.agrees(records.state) or n_failures != records.state.failures:
         raise damaged(place)
@@ -379,7 +377,7 @@ def verify(records: SQLiteRecords, seen: LedgerState | None, place: Path, *, ful
 
 
 def replay(start: LedgerState, rows: list[Row], known: list[LedgerState]) -> LedgerState | None:
-    """Return the state after some entries, or None if they miss a known state on the way."""
+    """Return the state after some entries, or None if they contradict a known state on the way."""
     waypoints = {state.count: [other for other in known if other.count == state.count] for state in known}
     reached = start
     for row in (*rows, None):

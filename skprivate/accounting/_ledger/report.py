@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The account of a ledger: what it shows, its printed report, its label, and its export as JSON and back."""
+"""The account of a ledger: its views, its printed report, its label, and its export as JSON and back."""
 
 import json
 import os
@@ -29,17 +29,17 @@ Key = TypeVar("Key", bound=Hashable)
 _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
 _NOTES = (
     "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
-    "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
-    "exact functions of private rows that no entry covers: only PrivateGridSearch has a guarantee from end",
-    "to end. A grid over epsilon is for planning on public or simulated data.",
-    "Purposes, persons, approvers and expiries are what the user said; nothing checks them.",
+    "Fits of a plain GridSearchCV are counted. But its cv_results_, its best_score_ and its choice are",
+    "exact functions of private rows, which no entry covers: only PrivateGridSearch has a guarantee for the",
+    "whole search. A grid over epsilon is for planning on public or simulated data.",
+    "Purposes, persons, approvers and expiries are statements of the user; nothing checks them.",
     "Printed amounts have six digits: spent ones are rounded up, remaining ones down. entries() is exact.",
 )
 
 
 @dataclass(frozen=True)
 class Account:
-    """All that a ledger holds."""
+    """Content of a ledger."""
 
     identity: Identity
     entries: list[LedgerEntry]
@@ -60,7 +60,7 @@ class Account:
 
 
 def account_of(records: SQLiteRecords, place: Path) -> Account:
-    """Return what a ledger holds, inside a transaction, after a check of all of it."""
+    """Return the content of a ledger, inside a transaction, after a check of all entries."""
     with undamaged(place):
         parts = records.checked, records.refusals()
         entries, refusals = ([from_row(*row) for row in part] for part in parts)
@@ -71,23 +71,22 @@ class LedgerViews(ABC):
     """The views of an account, for a ledger and for an audit of one."""
 
     _path: Path
-    #: Reports are headed by it and the path.
+    #: Title of reports, before the path.
     _heading: str
 
     @abstractmethod
     def _account(self) -> Account:
-        """Return all that is shown, after a check of all of it."""
+        """Return the account, after a check of all entries."""
 
     def entries(self) -> list[LedgerEntry]:
         """Return every entry, oldest first, after a check of all of them."""
         return list(self._account().entries)
 
     def refusals(self) -> list[LedgerEntry]:
-        """Return the charges that a limit refused, oldest first, as the entries that they would have been.
+        """Return the charges that a limit refused, oldest first, in the form of entries.
 
-        They cost nothing, no total counts them, and the hash of the entries does not cover them. A fit whose
-        epsilon is infinite, or that the limit of failures stopped before it looked at rows, is not among
-        them.
+        They cost nothing, no total counts them, and the hash of the entries does not cover them. Fits with an
+        infinite epsilon, and fits that the limit of failures stopped before they read rows, are not included.
 
         Returns
         -------
@@ -96,11 +95,11 @@ class LedgerViews(ABC):
         return list(self._account().refusals)
 
     def report(self) -> str:
-        """Return the entries by label and estimator, the totals, and what they do and do not cover."""
+        """Return a text: the entries by label and estimator, the totals, and what they cover."""
         return write_report(f"{self._heading} {self._path}", self._account())
 
     def _repr_html_(self) -> str:
-        """Return the report as a label for a notebook, or what is wrong with the file."""
+        """Return the report as a label for a notebook, or the error of the file."""
         title = f"{self._heading} {self._path}"
         try:
             label = label_of_ledger(title, self._account())
@@ -109,12 +108,13 @@ class LedgerViews(ABC):
         return label_fragment([label])
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the report as one page: a whole HTML document, without scripts or anything to load.
+        """Return the report as one page: a whole HTML document without scripts and external resources.
 
         Parameters
         ----------
         path : str or path-like, default=None
-            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
+            File to which the page is also written; an existing file is replaced. The ledger's own files are
+            refused.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class LedgerViews(ABC):
         return self._written(label_page([label_of_ledger(title, self._account())], "Ledger"), path)
 
     def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
-        """Return what all entries cost together, with groups of disjoint data and kinds kept apart.
+        """Return the total cost of all entries, with separate groups of disjoint data and separate kinds.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class LedgerViews(ABC):
         Returns
         -------
         composition : Composition
-            Less than `spent` where data are disjoint; the ceiling does not know of it.
+            Less than `spent` if data are disjoint; the ceiling does not use it.
         """
         return compose(self.entries(), method, delta)
 
@@ -147,19 +147,20 @@ class LedgerViews(ABC):
         Parameters
         ----------
         path : str or path-like, default=None
-            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
+            File to which the text is also written; an existing file is replaced. The ledger's own files are
+            refused.
 
         Returns
         -------
         text : str
-            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 3``, with the hash that
-            links the entries: `LedgerAudit` reads and checks it. It cannot be opened as a ledger: what is
-            spent is in the ledger's file.
+            An object with ``"format": "skprivate.ledger-export"`` and ``"version": 3``, and the hash that
+            links the entries. `LedgerAudit` reads and checks it. It cannot be opened as a ledger: the spent
+            budget is recorded in the ledger's file.
         """
         return self._written(write_export(self._account()), path)
 
     def _written(self, text: str, path: str | os.PathLike[str] | None) -> str:
-        """Return a text, and write it to a file that is none of the ledger's own."""
+        """Return a text, and write it to a file that does not belong to the ledger."""
         if path is not None:
             target = resolve(path)
             refuse_own_files(self._path, target)
@@ -171,7 +172,7 @@ class LedgerViews(ABC):
 
 
 def write_report(title: str, account: Account) -> str:
-    """Return the table of the entries by label and estimator, the totals and what they mean."""
+    """Return the table of the entries by label and estimator, the totals and their meaning."""
     table = [_HEADER]
     for (label, estimator), group in _by_label_and_estimator(account.entries).items():
         table.append((label, estimator, *_numbers(group, sums_of(group))))
@@ -183,7 +184,7 @@ def write_report(title: str, account: Account) -> str:
 
 
 def label_of_ledger(title: str, account: Account) -> Label:
-    """Return what the report says as a label."""
+    """Return the report as a label."""
     rows = _rows(account)
     for (label, estimator), group in _by_label_and_estimator(account.entries).items():
         n_fits, epsilon, delta, n_exposed = _numbers(group, sums_of(group))
@@ -201,18 +202,18 @@ def label_of_ledger(title: str, account: Account) -> Label:
 
 
 def verdict_of(entries: Sequence[LedgerEntry]) -> str:
-    """Return what holds of a ledger as a whole."""
+    """Return the verdict on a whole ledger."""
     if not entries:
         return "Nothing was charged"
     if count_exposed(entries):
-        return "NOT PRIVATE: some entries are not"
+        return "NOT PRIVATE: some entries are not private"
     if len({(entry.relation, entry.unit) for entry in entries}) > 1:
         return "Relations or units differ: the total holds for none of them alone"
     return PRIVATE_VERDICT
 
 
 def grouped(entries: Sequence[LedgerEntry], key: Callable[..., Key]) -> dict[Key, list[LedgerEntry]]:
-    """Return the entries by a key, in the order of the first of each."""
+    """Return the entries by a key; keys are in the order of their first entry."""
     groups: dict[Key, list[LedgerEntry]] = {}
     for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
@@ -238,7 +239,7 @@ def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) ->
 
 
 def _rows(account: Account) -> list[tuple[str, str]]:
-    """Return names and texts of the limits, and of what the totals do not say."""
+    """Return names and texts of the limits, and of facts that the totals do not show."""
     entries, exposed = account.entries, count_exposed(account.entries)
     nominal = ", charged their nominal amounts: no total holds for their rows" if exposed else ""
     return [
@@ -250,7 +251,7 @@ def _rows(account: Account) -> list[tuple[str, str]]:
 
 
 def describe_ceiling(account: Account) -> list[tuple[str, str]]:
-    """Return the ceiling, and what it leaves."""
+    """Return the ceiling and the remaining budget."""
     identity = account.identity
     if identity.epsilon is None:
         return [("Ceiling", "none")]
@@ -260,7 +261,7 @@ def describe_ceiling(account: Account) -> list[tuple[str, str]]:
 
 
 def describe_failures(account: Account) -> tuple[str, str]:
-    """Return how many fits failed, of which estimators, and how many have not ended."""
+    """Return the number of failed fits, in all and by estimator, and of fits that have not ended."""
     failures, max_failures = account.failures, account.identity.max_failures
     limit = "no limit" if max_failures is None else f"limit {max_failures}"
     names = "".join(f"; {name}: {count}" for name, count in failures.items())
@@ -269,7 +270,7 @@ def describe_failures(account: Account) -> tuple[str, str]:
 
 
 def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    """Return how many charges were refused, and of which amounts."""
+    """Return the number and the amounts of refused charges."""
     head = ("Refused charges, which cost nothing", str(len(refusals)))
     kinds = Counter(
         (it.label or "-", it.estimator, it.purpose or "-", it.person or "-", it.epsilon, it.delta)
@@ -278,14 +279,14 @@ def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     return [head] + [
         (
             f"refused, label {label}, {estimator}",
-            f"{show_pair(epsilon, delta)} asked for {count} times; purpose {purpose}; person {person}",
+            f"{show_pair(epsilon, delta)} requested {count} times; purpose {purpose}; person {person}",
         )
         for (label, estimator, purpose, person, epsilon, delta), count in kinds.items()
     ]
 
 
 def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
-    """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
+    """Return the expiry of entries that share it, and whether it is over or was over at their charge."""
     first = entries[0]
     if first.expiry is None:
         return "-"
@@ -296,7 +297,7 @@ def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
 
 
 def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    """Return what was said of the entries, and what each such record spent; nothing if nothing was."""
+    """Return the records of the entries and the cost of each record; empty if there are no records."""
     groups = grouped(entries, lambda entry: tuple(getattr(entry, name) for name in RECORD))
     if set(groups) <= {NO_RECORD}:
         return []
@@ -311,7 +312,7 @@ def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
 
 
 def _remarks(entries: Sequence[LedgerEntry]) -> list[str]:
-    """Return what the entries protect, what each group of data spent, and what no total covers."""
+    """Return relations and units of the entries, the cost of each group of data, and general notes."""
     kinds = Counter((entry.relation, entry.unit) for entry in entries)
     several = len(kinds) > 1
     lines = [
@@ -319,12 +320,13 @@ def _remarks(entries: Sequence[LedgerEntry]) -> list[str]:
         for (relation, unit), count in kinds.items()
     ]
     if several:
-        # A sum over different relations is a sum of numbers that mean different things.
-        lines.append("Entries differ in relation or unit: the totals hold for neither alone.")
+        # A sum over different relations adds numbers of different meaning.
+        lines.append("Entries differ in relation or unit: the totals hold for none of them alone.")
     groups = grouped(entries, lambda entry: entry.data)
     if not set(groups) <= {None}:
         lines.append(
-            "Groups of data, disjoint as declared (composition() takes the dearest; the totals add all up):"
+            "Groups of data, disjoint as declared (composition() counts only the most expensive one; the "
+            "totals add up all):"
         )
         for name, group in sorted(groups.items(), key=lambda item: item[0] or ""):
             title = "without a group" if name is None else repr(name)
@@ -339,18 +341,18 @@ VERSION = 3
 _EXPORT_FIELDS = ("note", "ledger", "ceiling", "spent", "failures", "chain", "entries", "refusals")
 _MOST = 2**62  # as in the mark
 _EXPORT_NOTE = (
-    "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
-    "exact ones would grow with every entry. Totals are by basic composition over every entry. Failed fits "
-    "cost no epsilon and may tell something of the rows. Groups of data are disjoint as declared by the "
-    "user. Claimed by the software, not certified. The scores and the choice of a plain search are not "
-    "covered. Purposes, persons, approvers and expiries are texts of the user. Refused charges cost nothing. "
-    "The chain is a hash of the entries in order, without a key: it finds accidents, not adversaries; "
-    "failures and refusals are outside of it."
+    "Amounts are exact: numerator/denominator. The totals are in hexadecimal digits (0x...), and rounded up "
+    "if exact ones would grow with every entry. Totals are by basic composition over every entry. Failed "
+    "fits cost no epsilon and may reveal something about the rows. Groups of data are disjoint as declared "
+    "by the user. Claimed by the software, not certified. The scores and the choice of a plain search are "
+    "not covered. Purposes, persons, approvers and expiries are texts of the user. Refused charges cost "
+    "nothing. The chain is a hash of the entries in order, without a key: it finds accidents, not "
+    "adversaries. It does not cover failures and refusals."
 )
 
 
 def write_export(account: Account) -> str:
-    """Return the JSON of a ledger; the file's path stays out of it."""
+    """Return the JSON of a ledger, without the path of its file."""
     identity, state = account.identity, account.state
     ceiling = None if identity.epsilon is None else _pair(identity.epsilon, identity.delta, to_text)
     content = {
@@ -374,7 +376,7 @@ def write_export(account: Account) -> str:
 
 
 def read_export(content: Any) -> Account:
-    """Read `write_export` back, with a check of its sums and of its chain.
+    """Return the account that `write_export` wrote, with a check of its sums and of its chain.
 
     Parameters
     ----------
@@ -384,12 +386,12 @@ def read_export(content: Any) -> Account:
     Returns
     -------
     account : Account
-        What the ledger held.
+        Content of the ledger.
 
     Raises
     ------
     ValueError, TypeError, LookupError
-        If it is no export, or if it contradicts itself.
+        The content is not an export, or contradicts itself.
     """
     check_envelope(content, FORMAT, VERSION, _EXPORT_FIELDS)
     fields = Fields(content, ("format", "version", *_EXPORT_FIELDS))
@@ -417,7 +419,7 @@ def read_export(content: Any) -> Account:
 
 
 def _to_hexadecimal(amount: Fraction) -> str:
-    # A thousand digits, where a sum was rounded.
+    # A rounded sum has a thousand digits.
     return f"{amount.numerator:#x}/{amount.denominator:#x}"
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger in a SQLite file: its lock, its transactions, a commit that failed, and backups.
+"""A ledger in a SQLite file: its lock, its transactions, a failed commit, and backups.
 
-**Exclusion.** SQLite locks by POSIX record locks, which a process loses when it closes any descriptor of the
-file: one ``open(path).read()``, or a copy in another thread, is enough. So every transaction, of readers too,
-holds the lock of a file of its own, ``<name>.lock``, which nothing but this module opens: by ``flock``, which
-belongs to one open descriptor and which no read or copy of the lock file can drop (on Windows
-``LockFileEx``). SQLite's locks stand behind it against programs that do not know of it.
+**Exclusion.** SQLite locks with POSIX record locks. A process loses them when it closes any descriptor of the
+file: one ``open(path).read()``, or a copy in another thread, is enough. So every transaction, also of
+readers, holds the lock of a separate file, ``<name>.lock``, which only this module opens. The lock is a
+``flock`` (on Windows ``LockFileEx``). It belongs to one open descriptor, and no read or copy of the lock file
+can drop it. SQLite's own locks remain for programs that do not know the lock file.
 """
 
 import contextlib
@@ -32,32 +32,30 @@ from .records import (
     verify,
     write_mark,
 )
-from .state import Identity, LedgerState, damaged
+from .state import REMEDY, Identity, LedgerState, damaged
 
-TIMEOUT = 60.0  # seconds to wait for other processes
-_RESTORE = (
-    "Restore the latest backup with PrivacyLedger.restore, or start a new ledger under another name and "
-    "count what was lost."
-)
-# SQLite's codes for a disk that is full, gone or read-only.
+TIMEOUT = 60.0  # seconds to wait for other processes; set by hand
+_RESTORE = f"{REMEDY}, or start a new ledger under another name and count the lost entries."
+# SQLite's codes for a disk that is full, missing or read-only.
 _DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 
-_MOUNT_TABLE = Path("/proc/self/mounts")  # Linux; elsewhere nothing is detected
+_MOUNT_TABLE = Path("/proc/self/mounts")  # on Linux; network file systems of others are not detected
 _NETWORK = frozenset(
     {"afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs", "sshfs"}
 )
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
-# Held during every transaction: the process must not fork inside one, or the child would hold its lock too.
+# Held during every transaction: a child forked inside a transaction would hold its lock too.
 _NO_FORK = threading.RLock()
 
 
 class SQLiteStore:
     """A ledger in one SQLite file, with a lock and a mark beside it.
 
-    A transaction sees what every transaction before it left, and none runs beside it, in any process. What it
-    wrote is lasting, and marked as acknowledged, when its block has ended without an error; an error in the
-    block writes nothing. An error of the store is a LedgerError that says whether something was charged.
+    A transaction sees the result of all earlier transactions. No other one runs at the same time, in any
+    process. If its block ends without an error, its data are committed and marked as acknowledged. An error
+    in the block writes nothing. An error of the store is a LedgerError. Its message reports whether something
+    was charged.
 
     Parameters
     ----------
@@ -69,15 +67,15 @@ class SQLiteStore:
         self._path = path
 
     def create(self, identity: Identity) -> None:
-        """Create the file unless another process is first; it appears complete or not at all."""
+        """Create the file unless another process has created it; it appears complete or not at all."""
         with self.locked() as holds_lock:
             if os.path.lexists(self._path):
                 return
             if os.path.lexists(mark_path(self._path)):
                 raise LedgerError(
-                    f"There was a ledger {self._path}, by the mark {mark_path(self._path)}, and its file is "
-                    "gone. Restore its latest backup with PrivacyLedger.restore; if it is given up, delete "
-                    "the mark and count what it had spent."
+                    f"There was a ledger {self._path}, as the mark {mark_path(self._path)} shows, and its "
+                    "file is gone. Restore its latest backup with PrivacyLedger.restore. If the ledger is "
+                    "given up, delete the mark and count its spent budget."
                 )
             try:
                 check_names(self._path)
@@ -98,7 +96,7 @@ class SQLiteStore:
         with self.locked() as holds_lock:
             self._check_file()
             connection = records = None
-            # No ExitStack: one that is interrupted keeps what it holds until garbage is collected.
+            # No ExitStack: an interrupted one keeps its connection until garbage is collected.
             try:
                 with self._explained():
                     connection = self._open()
@@ -122,7 +120,7 @@ class SQLiteStore:
         _hold_forks()
         with _NO_FORK:
             try:
-                # Whoever may read the ledger may lock it.
+                # Every user who may read the ledger may lock it.
                 lock = _files.acquire_lock(self._path, timeout=TIMEOUT, mode=0o666)
             except TimeoutError as error:
                 raise self._busy() from error
@@ -137,9 +135,9 @@ class SQLiteStore:
                 _files.release_lock(lock)
 
     def present(self, *, file: Path | None = None) -> SQLiteRecords:
-        """Return what the file holds now, once SQLite has undone what a killed process left half done."""
+        """Return the records of the file, after SQLite has undone an incomplete write of a killed process."""
         connection = self._open()
-        # No `closing`: an interrupt as it begins would leave the file open as long as the traceback lives.
+        # No `closing`: an interrupt at its start would leave the file open as long as the traceback exists.
         try:
             connection.execute("BEGIN IMMEDIATE")
             return SQLiteRecords(connection, self._path, file=file)
@@ -147,11 +145,11 @@ class SQLiteStore:
             connection.close()
 
     def _open(self) -> sqlite3.Connection:
-        # mode=rw: a file that vanished is never created again.
+        # mode=rw: a missing file is never created again.
         address = f"{self._path.as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=TIMEOUT, isolation_level=None)
         try:
-            # Without the folder's flush a power cut right after a commit could undo it.
+            # Without a flush of the folder, a power cut right after a commit could undo the commit.
             connection.execute("PRAGMA synchronous = EXTRA")
         except BaseException:
             connection.close()
@@ -183,27 +181,27 @@ class SQLiteStore:
                 ) from error
 
     def _outcome(self, before: LedgerState, after: LedgerState, verb: str) -> str:
-        """Say what a failed commit left behind."""
+        """Describe the state of the ledger after a failed commit."""
         try:
             state = self.present().state
         except (sqlite3.Error, UnicodeError, LedgerError):
             return (
-                f"the run may have been {verb}. Count it as spent, repair the disk, and look at entries() "
+                f"the run may have been {verb}. Count it as spent, repair the disk, and check entries() "
                 "before you run it again."
             )
         if state == after:
             return f"the run was {verb}, and was stopped: its amount is spent. Check the disk."
         if state == before:
             return f"the run was not {verb}. Check the disk, then run it again."
-        return f"the run may have been {verb}. Count it as spent, and look at entries()."
+        return f"the run may have been {verb}. Count it as spent, and check entries()."
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn an error of SQLite before the commit into ours."""
+        """Turn an error of SQLite before the commit into a LedgerError."""
         try:
             yield
         except (sqlite3.Error, UnicodeError) as error:  # SQLite quotes damaged names in its messages
-            # The low byte is the primary code; SQLite's own message holds no value of any row.
+            # The low byte is the primary code. SQLite's own message holds no value of any row.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise self._busy() from error
@@ -222,11 +220,11 @@ class SQLiteStore:
 
     def require_lock(self, holds_lock: Callable[[], bool]) -> None:
         """Refuse to write without the lock."""
-        # Whoever came after the lock file was deleted locked another one.
+        # A process that comes after the deletion of the lock file locks another file.
         if not holds_lock():
             raise LedgerError(
                 f"The lock file of the ledger {self._path} was deleted while it was held; nothing was "
-                "charged. Try again, and leave that file where it is."
+                "charged. Try again, and do not delete that file."
             )
 
     def _check_file(self) -> None:
@@ -235,16 +233,16 @@ class SQLiteStore:
             status = path.stat()
         except OSError as error:
             raise LedgerError(
-                f"The ledger {path} is missing or out of reach; it is not created again, for what was spent "
-                f"is in it. {_RESTORE}"
+                f"The ledger {path} is missing or out of reach. It is not created again, because the spent "
+                f"budget is recorded in it. {_RESTORE}"
             ) from error
         if not stat.S_ISREG(status.st_mode):
-            raise LedgerError(f"The ledger {path} is not a file. Give the path of a file.")
+            raise LedgerError(f"The ledger {path} is not a file. Pass the path of a file.")
         if not status.st_size:
             raise LedgerError(
                 f"The ledger {path} is an empty file. Delete it if it never was a ledger. {_RESTORE}"
             )
-        # The mode too: to root every file is writable.
+        # The mode is checked too, because root may write every file.
         if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
             raise LedgerError(
                 f"The ledger {path} is read-only. Make the file writable for the user who runs fits."
@@ -264,7 +262,7 @@ def check_folder(path: Path) -> None:
 
 
 def read_mount_table() -> str:
-    """Return the kernel's mount table, or nothing where there is none."""
+    """Return the kernel's mount table, or an empty text if there is none."""
     try:
         return _MOUNT_TABLE.read_text(errors="surrogateescape")
     except OSError:
@@ -283,14 +281,14 @@ def network_file_system(path: Path, mount_table: str) -> str | None:
             continue
         # The kernel writes blanks and backslashes of a mount point as three octal digits.
         point = Path(_OCTAL.sub(lambda digits: chr(int(digits[1], 8)), fields[1]))
-        # >=: of two mounts on one point the later hides the earlier.
+        # >=: of two mounts on one point, the later one hides the earlier one.
         if path.is_relative_to(point) and len(point.parts) >= best:
             best, found = len(point.parts), fields[2]
     return found if found is not None and found.removeprefix("fuse.") in _NETWORK else None
 
 
 def folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a new folder on the file system of a file; nothing is left of it after an error."""
+    """Return a new folder on the file system of a file; it is removed after an error."""
     return tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=path.parent)
 
 
@@ -304,24 +302,24 @@ def _hold_forks() -> None:
 
 @contextlib.contextmanager
 def opened(file: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    """Open a file that is no ledger in use."""
+    """Open a file that is not a ledger in use."""
     address = f"{file.as_uri()}?mode={mode}"
     with contextlib.closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
         yield connection
 
 
-# Backups, and their way back unless entries that they do not hold would be forgotten.
+# Backups, and their restoration, which is refused if entries missing in the backup would be forgotten.
 
-_ADVICE = "Restore a newer backup, or pass discard_newer=True and count what they spent."
+_ADVICE = "Restore a newer backup, or pass discard_newer=True and count the budget of these entries."
 
 
 def backup(records: SQLiteRecords, path: Path, target: Path) -> None:
-    """Copy the ledger at ``path`` to a file, in place of nothing but an earlier backup."""
+    """Copy the ledger at ``path`` to a file; it may replace only an earlier backup."""
     refuse_own_files(path, target)
     try:
         if os.path.lexists(target) and not _is_backup(target, path, records.identity):
             raise LedgerError(f"{target} exists and is no backup of this ledger. Choose another path.")
-        # By SQLite's online backup: the copy records the ledger's path, not its own.
+        # A copy by SQLite's online backup records the ledger's path, not its own.
         with folder_beside(target) as folder:
             unfinished = Path(folder, "ledger")
             _copy_database(records.connection, unfinished)
@@ -347,7 +345,7 @@ def _is_backup(target: Path, path: Path, identity: Identity) -> bool:
 
 
 def restore(source: Path, target: Path, *, discard_newer: bool) -> Identity:
-    """Replace the ledger at ``target`` by a backup of it, and return who it is."""
+    """Replace the ledger at ``target`` by a backup of it, and return its identity."""
     store = SQLiteStore(target)
     with store.locked() as holds_lock:
         try:
@@ -356,10 +354,10 @@ def restore(source: Path, target: Path, *, discard_newer: bool) -> Identity:
                 _copy(source, unfinished)
                 identity, state = _check(unfinished, source, target, store, discard_newer)
                 store.require_lock(holds_lock)
-                # SQLite would undo parts of the new file by the journal of the old one.
+                # With the journal of the old file, SQLite would undo parts of the new file.
                 target.with_name(f"{target.name}-journal").unlink(missing_ok=True)
                 _files.replace_file(unfinished, target)
-            # After the file: a process that is killed in between leaves a ledger that is refused as older.
+            # After the file: if the process is killed in between, the ledger is refused as older.
             write_mark(target, identity.uuid, state)
         except OSError as error:
             raise LedgerError(
@@ -382,7 +380,7 @@ def _copy(source: Path, unfinished: Path) -> None:
 def _check(
     unfinished: Path, source: Path, target: Path, store: SQLiteStore, discard_newer: bool
 ) -> tuple[Identity, LedgerState]:
-    """Check the whole copy, and that it holds what is known to have been acknowledged."""
+    """Check the whole copy, and that it holds all states known to be acknowledged."""
     with opened(unfinished, "rw") as connection:
         try:
             records = SQLiteRecords(connection, target, file=source)
@@ -400,14 +398,14 @@ def _check(
                 )
         if replay(LedgerState(), records.checked, known) is None:
             raise LedgerError(
-                f"The backup {source} and the ledger {target} went on from the same entries in different "
-                f"ways: entries would be forgotten. {_ADVICE}"
+                f"The backup {source} and the ledger {target} have different entries after the same first "
+                f"ones: entries would be forgotten. {_ADVICE}"
             )
     return records.identity, records.state
 
 
 def _known_states(target: Path, identity: Identity, store: SQLiteStore, discard: bool) -> list[LedgerState]:
-    """Return what the mark and the file in place say was acknowledged."""
+    """Return the acknowledged states that the mark and the present file record."""
     mark = read_mark(target)
     found = [] if mark is None else [mark]
     if os.path.lexists(target):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The identity of a ledger, the state that its entries lead to, and its limits."""
+"""The identity of a ledger, its state after a sequence of entries, and its limits."""
 
 import hashlib
 import math
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...exceptions import BudgetExceededError, LedgerError
-from ...utils import check_positive, check_probability
+from ...utils import check_int, check_positive, check_probability
 from ...utils._json_documents import UNREADABLE
 from ...utils._public_module import public_module
 from .._privacy_amounts import Remaining, RunningSum, Spent, from_text, show_pair
@@ -26,7 +26,7 @@ REMEDY = "Restore the latest backup with PrivacyLedger.restore"
 @public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class Identity:
-    """What makes a store this ledger and no other; the limits are fixed at creation."""
+    """Identifier and limits of a ledger; the limits are fixed at creation."""
 
     uuid: str
     epsilon: Fraction | None
@@ -36,10 +36,10 @@ class Identity:
 
 @dataclass(frozen=True)
 class LedgerState:
-    """What a sequence of entries leads to; without arguments: that of no entry.
+    """State of a ledger after a sequence of entries; without arguments: after no entry.
 
-    ``chain`` is a hash of every entry in order. It has no key: it shows accidents, and whoever means to alter
-    entries can compute it anew.
+    ``chain`` is a hash of every entry in order. It has no key: it detects accidents, but a person who alters
+    entries can recompute it.
     """
 
     count: int = 0
@@ -57,11 +57,11 @@ class LedgerState:
 
     @property
     def places(self) -> int:
-        """The number of fits that have begun and not ended, as far as the ledger knows."""
+        """Number of fits that have begun and not ended, as far as the ledger knows."""
         return self.places_taken - self.places_returned
 
     def after(self, row: Row) -> "LedgerState":
-        """Return the state after one entry more; ValueError if its amounts are none."""
+        """Return the state after one more entry; ValueError if its amounts are invalid."""
         epsilon, delta = from_text(row[_EPSILON]), from_text(row[_DELTA])
         text = repr((self.chain, *row))
         return replace(
@@ -73,12 +73,12 @@ class LedgerState:
         )
 
     def agrees(self, other: "LedgerState") -> bool:
-        """Return whether both come from the same entries; failed fits and places are counted apart."""
+        """Return whether both come from the same entries; failed fits and places are not compared."""
         mine, others = ((it.count, it.epsilon, it.delta, it.chain) for it in (self, other))
         return mine == others
 
     def lacks(self, known: "LedgerState") -> str:
-        """Return what would be forgotten of a known state if this one took its place; empty if nothing."""
+        """Return what a known state has and this one lacks, as a text; empty if nothing."""
         counts = (
             (known.count - self.count, "entries"),
             (known.failures - self.failures, "failed fits"),
@@ -95,16 +95,12 @@ def check_limits(
     ceiling_delta = check_probability(delta, "delta")
     if ceiling is None and ceiling_delta:
         raise ValueError("A ceiling on delta needs one on epsilon: without epsilon there is no ceiling.")
-    if max_failures is not None:
-        if isinstance(max_failures, bool) or not isinstance(max_failures, int):
-            raise TypeError(f"max_failures must be an int or None, got {type(max_failures).__name__}.")
-        if max_failures < 0:
-            raise ValueError("max_failures must be at least 0.")
-    return Identity(uuid, ceiling, ceiling_delta, max_failures)
+    limit = None if max_failures is None else check_int(max_failures, "max_failures", least=0)
+    return Identity(uuid, ceiling, ceiling_delta, limit)
 
 
 def left_of(identity: Identity, spent: Spent) -> Remaining:
-    """Return what the ceiling leaves; infinities without a ceiling."""
+    """Return the remaining budget under the ceiling; infinite without a ceiling."""
     if identity.epsilon is None:
         return Remaining(math.inf, math.inf)
     return Remaining(identity.epsilon - spent.epsilon, identity.delta - spent.delta)
@@ -120,7 +116,7 @@ def describe_limits(identity: Identity) -> str:
 
 
 def require_below_ceiling(identity: Identity, before: LedgerState, after: LedgerState, place: Path) -> None:
-    """Refuse a charge that would pass the ceiling; rounded sums are compared by their upper bounds."""
+    """Refuse a charge that would exceed the ceiling; rounded sums are compared by their upper bounds."""
     if identity.epsilon is None:
         return
     excess = [
@@ -131,49 +127,49 @@ def require_below_ceiling(identity: Identity, before: LedgerState, after: Ledger
         return
     amount = after.epsilon.upper - before.epsilon.upper, after.delta.upper - before.delta.upper
     raise BudgetExceededError(
-        f"A run of {show_pair(*amount)} would pass the ceiling of the ledger {place} by "
+        f"A run of {show_pair(*amount)} would exceed the ceiling of the ledger {place} by "
         f"{show_pair(*excess)}: spent so far {show_pair(*before.spent)}, ceiling "
-        f"{show_pair(identity.epsilon, identity.delta, down=True)}. Nothing was spent. Ask for less, or run "
-        'fewer fits; amounts are exact, so give decimals as Fraction("0.1").'
+        f"{show_pair(identity.epsilon, identity.delta, down=True)}. Nothing was spent. Request less, or run "
+        'fewer fits. Amounts are exact, so pass decimals as Fraction("0.1").'
     )
 
 
 def require_few_failures(identity: Identity, state: LedgerState, place: Path) -> None:
-    """Refuse to go on when more fits failed than the limit allows."""
+    """Refuse to continue if more fits failed than the limit allows."""
     if identity.max_failures is None or state.failures <= identity.max_failures:
         return
     raise BudgetExceededError(
         f"The ledger {place} counts {state.failures} failed fits, and its limit is {identity.max_failures}: "
         "a failure reveals something about the rows and costs no epsilon. Nothing was spent. Find out why "
-        "fits fail, on data that are not private; the limit is fixed, so that more fits need a new ledger."
+        "fits fail, on data that are not private. The limit is fixed, so more fits need a new ledger."
     )
 
 
 def require_place(identity: Identity, state: LedgerState, place: Path) -> None:
-    """Refuse a fit that could fail beyond the limit if those that run fail, too."""
+    """Refuse a fit that could exceed the limit of failures if all running fits fail."""
     require_few_failures(identity, state, place)
     if identity.max_failures is None or state.failures + state.places <= identity.max_failures:
         return
     raise BudgetExceededError(
         f"The ledger {place} counts {state.failures} failed fits, its limit is {identity.max_failures}, and "
         f"{state.places} fits have begun and may still fail. Nothing was spent. Wait until they have ended, "
-        "or run fewer at once (n_jobs). If none runs, their processes were stopped, which counts like a "
-        "failure for good: start a new ledger with a larger max_failures and count what this one holds."
+        "or run fewer at once (n_jobs). If none is running, their processes were stopped, and each counts as "
+        "a failure for good: start a new ledger with a larger max_failures, and add the costs in this one."
     )
 
 
 def damaged(place: Path, error: Exception | None = None) -> LedgerError:
-    """Return the error for a ledger whose content cannot be what was written."""
+    """Return the error for a ledger whose content differs from anything that a ledger writes."""
     what = "" if error is None else f" ({describe_error(error)})"
     return LedgerError(
         f"The ledger {place} is damaged, or is no ledger{what}. {REMEDY}, or start a new ledger under "
-        "another name and count what was lost."
+        "another name and count the lost entries."
     )
 
 
 @contextmanager
 def undamaged(place: Path) -> Iterator[None]:
-    """Turn whatever the content of a ledger makes fail into the error for a damaged one."""
+    """Turn every error that the content of a ledger causes into the error for a damaged ledger."""
     try:
         yield
     except UNREADABLE as error:
@@ -181,7 +177,7 @@ def undamaged(place: Path) -> Iterator[None]:
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path without symbolic links; TypeError if it is none."""
+    """Return the absolute path without symbolic links; TypeError if it is not a path."""
     if not isinstance(os.fspath(path), str):
         raise TypeError("path must be a str or a path-like of str.")
     try:

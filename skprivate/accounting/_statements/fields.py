@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fields of statements: checks, read-only copies, plain JSON values and back, and the schema."""
+"""Fields of statements: checks, read-only copies, conversion to JSON values and back, and the schema."""
 
 import base64
 import json
@@ -18,16 +18,16 @@ from ...utils._json_documents import UNREADABLE, check_nesting, unpack_bytes
 from ...utils._public_module import public_module
 from .._privacy_amounts import from_signed_text, from_text, to_text
 
-# Control characters and separators of lines and paragraphs (Unicode's Cc, Zl and Zp), which begin a line or
-# steer a terminal; embeddings, overrides and isolates of the bidirectional algorithm, which reorder a line.
+# Control characters and separators of lines and paragraphs (Unicode's Cc, Zl and Zp): they begin a line or
+# steer a terminal. Embeddings, overrides and isolates of the bidirectional algorithm: they reorder a line.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# What a report shows escaped besides: characters without width that a name can do without, and with which two
-# names look the same. Texts may hold them.
+# Characters without width, with which two different names look the same. Texts may hold them; a report
+# escapes them.
 _UNSEEN = re.compile("[\u180e\u200b\u2060-\u2064\u206a-\u206f\ufeff\U000e0000-\U000e007f]")
 
 
 def check_text(value: object, name: str) -> None:
-    """Refuse what is no text, empty text, text that no file can hold, and control characters."""
+    """Refuse values that are not texts, empty texts, texts that no file can hold, and control characters."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
     if not value.strip():
@@ -41,9 +41,9 @@ def check_text(value: object, name: str) -> None:
 
 
 def escape_controls(text: str) -> str:
-    """Return a text in which control characters are shown, as in a Python string: a line stays one.
+    """Return a text with control characters escaped as in a Python string, so that a line stays one line.
 
-    Shown are characters that nobody sees, too. Joiners and marks of direction stay: scripts need them.
+    Invisible characters are escaped too. Joiners and marks of direction stay, since scripts need them.
     """
     for unwanted in (_CONTROLS, _UNSEEN):
         text = unwanted.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
@@ -51,7 +51,7 @@ def escape_controls(text: str) -> str:
 
 
 def check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of some texts."""
+    """Refuse a value that is not one of the allowed texts."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
     if value not in allowed:
@@ -59,7 +59,7 @@ def check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:
 
 
 def check_texts(values: Any, name: str) -> tuple[str, ...]:
-    """Return several texts as a tuple; refuse what `check_text` refuses, and one text alone."""
+    """Return several texts as a tuple; refuse a single text, and texts that `check_text` refuses."""
     # A str is a sequence of str: ("seeded") for ("seeded",) would become six reasons.
     if not isinstance(values, (tuple, list)):
         raise TypeError(f"{name} must be a tuple of str, got {type(values).__name__}.")
@@ -68,14 +68,14 @@ def check_texts(values: Any, name: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-# Read-only, hashable copies of the mappings and sequences that a record is given.
+# Read-only, hashable copies of mappings and sequences.
 
 _FROZEN_TYPES = (str, bytes, int, float, Fraction, date, timedelta, type(None))
 
 
 @public_module("skprivate.accounting")
 class FrozenMapping(Mapping[str, Any]):
-    """A read-only, hashable mapping that stays one through pickle and copy, as MappingProxyType does not."""
+    """A read-only, hashable mapping that, unlike MappingProxyType, can be pickled and copied."""
 
     __slots__ = ("_items",)
     _items: Mapping[str, Any]
@@ -109,7 +109,7 @@ class FrozenMapping(Mapping[str, Any]):
 
 
 def freeze_mapping(items: Any, name: str) -> FrozenMapping:
-    """Return a read-only copy of a mapping with text keys; `name` stands for it in errors."""
+    """Return a read-only copy of a mapping with text keys; `name` is its name in errors."""
     if not isinstance(items, Mapping):
         raise TypeError(f"{name} must be a mapping, got {type(items).__name__}.")
     for key in items:
@@ -135,7 +135,7 @@ def _freeze(value: Any, name: str) -> Any:
 
 
 def encode_amount(amount: Fraction | float | None) -> dict[str, Any] | None:
-    """Write an amount exactly and rounded; JSON has no infinity."""
+    """Return an amount exactly and rounded, as JSON values; JSON has no infinity."""
     if amount is None:
         return None
     if amount == math.inf:
@@ -148,28 +148,28 @@ def encode_amount(amount: Fraction | float | None) -> dict[str, Any] | None:
 
 
 def decode_amount(amount: Any) -> Fraction | float | None:
-    """Read the exact part of `encode_amount` back."""
+    """Return the exact amount from the output of `encode_amount`."""
     return None if amount is None else decode_required(amount)
 
 
 def decode_required(amount: Any) -> Fraction | float:
-    """Read the exact part of an amount that is there."""
+    """Return the exact amount from the output of `encode_amount`; None is not allowed."""
     return math.inf if amount["exact"] == "infinity" else from_text(amount["exact"])
 
 
 def decode_number(amount: Any) -> float:
-    """Read an amount that was a float."""
+    """Return an amount that was a float."""
     return float(decode_required(amount))
 
 
 def decode_scale(amount: Any) -> Fraction | float | None:
-    """Read a sensitivity or a scale of noise, whole numbers as int."""
+    """Return a sensitivity or a scale of noise, whole numbers as int."""
     found = decode_amount(amount)
     return found.numerator if isinstance(found, Fraction) and found.denominator == 1 else found
 
 
 def encode_value(value: Any) -> Any:
-    """Write an unprotected quantity; what JSON does not have becomes an object with its type as only name."""
+    """Return an unprotected quantity as JSON values; a type unknown to JSON is an object named after it."""
     if isinstance(value, tuple):
         return [encode_value(item) for item in value]
     if isinstance(value, Mapping):
@@ -183,7 +183,7 @@ def encode_value(value: Any) -> Any:
 
 
 def decode_value(value: Any) -> Any:
-    """Read `encode_value` back; what it would not write is one of the errors of a reader's parts."""
+    """Return the quantity that `encode_value` wrote; anything else raises one of the errors of `readable`."""
     if isinstance(value, list):
         return tuple(decode_value(item) for item in value)
     if not isinstance(value, Mapping):
@@ -198,7 +198,7 @@ def decode_value(value: Any) -> Any:
 
 def _float(text: Any) -> float:
     if text not in ("inf", "-inf", "nan"):
-        raise ValueError("A quantity is written as a float's text, and is finite or no number.")
+        raise ValueError("A quantity is written as the text of a float, and is not inf, -inf or nan.")
     return float(text)
 
 
@@ -209,7 +209,7 @@ def _duration(parts: Any) -> timedelta:
     return timedelta(days, seconds, microseconds)
 
 
-# A datetime is a date too: the first kind that fits counts.
+# A datetime is also a date: the first matching type counts.
 _TAGGED: tuple[tuple[type, str, Any, Any], ...] = (
     (Fraction, "fraction", str, from_signed_text),
     (datetime, "datetime", datetime.isoformat, datetime.fromisoformat),
@@ -220,9 +220,9 @@ _TAGGED: tuple[tuple[type, str, Any, Any], ...] = (
 _READERS: Mapping[str, Any] = {"float": _float} | {tag: read for _, tag, _, read in _TAGGED}
 
 
-# The JSON schema of statements, their version, and the checks of whoever reads one.
+# The JSON schema of statements, their version, and the checks when a statement is read.
 
-#: Raised when a reader of older statements would misread newer ones.
+#: Increased when a reader of older statements would misread newer ones.
 VERSION = 1
 _SCHEMA = "privacy_spent.schema.json"
 
@@ -233,11 +233,11 @@ def statement_schema() -> dict[str, Any]:
     Returns
     -------
     schema : dict
-        It describes statements of `PrivacySpent`, of `PrivacyGuarantee` and of `privacy_report`.
+        Schema of the statements of `PrivacySpent`, `PrivacyGuarantee` and `privacy_report`.
 
     Notes
     -----
-    **Privacy**: a constant. That a statement is valid says that it is well-formed, not that it is true.
+    **Privacy**: a constant. A valid statement is well-formed; it need not be true.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def statement_schema() -> dict[str, Any]:
 
 
 def check_kind(statement: Any, kind: str) -> None:
-    """Refuse what is no statement of this kind and version."""
+    """Refuse anything but a statement of this kind and version."""
     if not isinstance(statement, Mapping):
         kind = type(statement).__name__
         raise TypeError(f"statement must be a mapping, got {kind}: of JSON, pass what json.loads returns.")
@@ -272,11 +272,11 @@ def _shorten(value: Any) -> str:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Turn whatever a statement's content makes fail into a ValueError that says so."""
+    """Turn every error that the content of a statement causes into a ValueError with an explanation."""
     try:
         yield
     except UNREADABLE as error:
-        # A check of a field says what is wrong in a sentence, other errors say it in a few words.
+        # A check of a field explains the error in a sentence, other errors in a few words.
         sentence = type(error) is ValueError and str(error).endswith(".")
         problem = str(error) if sentence else f"The statement cannot be read: {describe_error(error)}."
         cause = error
@@ -286,17 +286,17 @@ def readable() -> Iterator[None]:
 
 
 def check_unchanged(again: Mapping[str, Any], statement: Mapping[str, Any]) -> None:
-    """Refuse a statement of which something is left over, or contradicts the rest."""
+    """Refuse a statement that has unknown parts, or parts that contradict each other."""
     nothing = object()
     names = again.keys() | statement.keys()
     wrong = sorted(str(name) for name in names if again.get(name, nothing) != statement.get(name, nothing))
     if wrong:
         raise ValueError(
-            f"The statement contradicts itself, or holds what no statement has, in: {', '.join(wrong)}."
+            f"The statement contradicts itself, or has parts that no statement has: {', '.join(wrong)}."
         )
 
 
 def describe_error(error: Exception) -> str:
-    """Say what an error was about, as a reader of statements sees it."""
+    """Return the cause of an error in a few words, for a reader of statements."""
     missing = isinstance(error, KeyError)
     return f"it has no {error}" if missing else str(error).rstrip(".")

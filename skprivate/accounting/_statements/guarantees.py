@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Guarantees of leakage, disclosure risks, bounds that audits found, and the record of the package."""
+"""Guarantees of leakage, disclosure risks, results of audits, and the record of the package."""
 
 import functools
 import hashlib
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn, Self, cast, get_args
+from typing import Any, NoReturn, Self, get_args
 
 from ..._typing import Criterion, Status
 from ..._version import __version__
@@ -32,25 +32,25 @@ class AuditRecord:
     Parameters
     ----------
     lower_bound : float or Fraction
-        At least 0: of the run's epsilon, at its delta.
+        Lower bound on the run's epsilon at its delta, at least 0.
     confidence : float or Fraction
-        In (0, 1): with this probability over the audit's draws the bound is right.
+        In (0, 1): the probability, over the audit's draws, that the bound is right.
     method : str
-        How it was found: attack, number of trials, what was held fixed.
+        How the bound was found: attack, number of trials, fixed quantities.
 
     Raises
     ------
     TypeError, ValueError
-        If a field is of another type or out of its range.
+        A field has another type or is out of its range.
 
     See Also
     --------
-    PrivacySpent.with_audit : Attach it to what was spent.
+    PrivacySpent.with_audit : Attaches the record to a statement.
 
     Notes
     -----
-    **Privacy**: an audit says that the loss is at least so much. It never shows that it is at most what is
-    claimed, and covers the mechanism and the inputs that were audited, not this very run.
+    **Privacy**: an audit bounds the privacy loss from below. It never proves that the loss is at most the
+    claimed epsilon. It covers the audited mechanism and inputs, not this particular run.
 
     Examples
     --------
@@ -80,11 +80,9 @@ class AuditRecord:
 
     @classmethod
     def from_dict(cls, audit: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back."""
-        bound, confidence = (
-            cast(Fraction, codec.decode_amount(audit[name])) for name in ("lower_bound", "confidence")
-        )
-        return cls(lower_bound=bound, confidence=confidence, method=audit["method"])
+        """Return the record that `to_dict` wrote."""
+        amounts: Any = {name: codec.decode_amount(audit[name]) for name in ("lower_bound", "confidence")}
+        return cls(**amounts, method=audit["method"])
 
     def __str__(self) -> str:
         return words.describe_audit(self.to_dict())
@@ -95,15 +93,15 @@ class AuditRecord:
 class PackageRecord:
     """Name, version and fingerprints of the package that made a statement.
 
-    Two people who see the same fingerprint of the sources had the same Python and Cython files on disk; the
-    fingerprint of the kernels differs between machines and compilers. Both are of the files as they were when
-    a process first asked. They are no signature: whoever changes a statement can change them too, and they do
+    Two people with the same fingerprint of the sources have the same Python and Cython files on disk. The
+    fingerprint of the kernels differs between machines and compilers. Both describe the files at their first
+    use in a process. They are not a signature: a person who changes a statement can change them too. They do
     not cover Python, NumPy, SciPy, scikit-learn or the operating system.
 
     Parameters
     ----------
     name, version : str
-        Of the package.
+        Name and version of the package.
     sha256_sources : str
         SHA-256, hexadecimal, over name and content of every .py, .pyx and .pxd file of the package, in the
         order of their names.
@@ -113,7 +111,7 @@ class PackageRecord:
     Raises
     ------
     TypeError, ValueError
-        If a field is no text, or empty.
+        A field is not a text, or is empty.
 
     Notes
     -----
@@ -139,7 +137,7 @@ class PackageRecord:
     @staticmethod
     @functools.cache
     def current() -> "PackageRecord":
-        """Return the record of the package that runs; the files are read once per process.
+        """Return the record of the running package; the files are read once per process.
 
         Returns
         -------
@@ -159,7 +157,7 @@ class PackageRecord:
 
     @classmethod
     def from_dict(cls, package: Mapping[str, str]) -> Self:
-        """Read `to_dict` back."""
+        """Return the record that `to_dict` wrote."""
         return cls(**package)
 
     def __str__(self) -> str:
@@ -167,11 +165,11 @@ class PackageRecord:
 
 
 def fingerprint(top: Path, suffixes: Iterable[str]) -> str:
-    """SHA-256 over the names and contents of the files with these suffixes below a folder."""
+    """Return the SHA-256 over the names and contents of the files with these suffixes below a folder."""
     found = {path.relative_to(top).as_posix(): path for path in top.rglob("*") if path.suffix in suffixes}
     total = hashlib.sha256()
     for name in sorted(found):
-        # A digest of fixed length per part: no two sets of files give the same text.
+        # Each part is a digest of fixed length, so that no two sets of files give the same text.
         for part in (name.encode(), found[name].read_bytes()):
             total.update(hashlib.sha256(part).digest())
     return total.hexdigest()
@@ -191,39 +189,40 @@ _NO_SUM = (
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class PrivacyGuarantee(Labelled):
-    """A bound on what is released, and how far it is proven.
+    """A bound on the leakage of a release, and its status.
 
     Parameters
     ----------
     epsilon : float
-        The bound in nats, at least 0; infinite where there is none.
+        The bound in nats, at least 0; infinite if there is no bound.
     status : {"exact", "upper_bound", "estimate"}
-        Whether it is attained, proven, or right with a confidence.
+        "exact": the bound is attained. "upper_bound": it is proven. "estimate": it is right with a
+        confidence.
     criterion : {"pml", "corollary1", "dp"}
         Pointwise maximal leakage (almost surely), its simpler bound, or differential privacy.
     subject : str
-        What is released, such as "your report".
+        Name of the release, such as "your report".
     prior : str, default=""
         The prior in words; empty for differential privacy, which has none.
     confidence : float or None, default=None
-        In (0, 1): of an estimate.
+        Confidence of an estimate, in (0, 1).
     lower : float or None, default=None
         A certified lower bound on the same leakage.
     allowance : float, default=0.0
-        Part of `epsilon` that pays for the grid of the noise and for rounding.
+        Part of `epsilon` for the grid of the noise and for rounding.
     method : str, default=""
-        How it was computed.
+        How the bound was computed.
     movable : bool, default=True
-        Whether what the secret makes of the outcome is the same under all priors. It is not for one player
-        among others: the prior says what the player's secret reveals about theirs.
+        Whether the distribution of the outcome given the secret is the same under all priors. It is not for
+        one player among others, because the prior decides what the player's secret reveals about theirs.
     report_epsilon : Fraction or None, default=None
-        Local epsilon of the one report that it is about, where that is known: `PrivacySpent.given_prior`
-        takes it for no other run. It is no part of the statement, and missing in one that is read back.
+        Local epsilon of the one report of the guarantee, if known. `PrivacySpent.given_prior` accepts the
+        guarantee for no other run. It is not a part of the statement, so `from_dict` does not restore it.
 
     Raises
     ------
     TypeError, ValueError
-        If a field is of another type or out of its range, an estimate has no confidence, or leakage no prior.
+        A field has another type or is out of its range, an estimate has no confidence, or leakage no prior.
 
     Notes
     -----
@@ -281,11 +280,11 @@ class PrivacyGuarantee(Labelled):
         ):
             raise ValueError("lower must be between 0 and epsilon.")
         if (self.status == "estimate") != (self.confidence is not None):
-            raise ValueError("confidence belongs to an estimate, and every estimate has one.")
+            raise ValueError("an estimate needs a confidence, and nothing else has one.")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise ValueError("confidence must be above 0 and below 1.")
         if (self.criterion == "dp") != (not self.prior.strip()):
-            raise ValueError("prior must be given for leakage, which depends on it, and not for 'dp'.")
+            raise ValueError("prior must be given for leakage, which depends on it, but not for 'dp'.")
 
     def __float__(self) -> float:
         return self.epsilon
@@ -304,45 +303,45 @@ class PrivacyGuarantee(Labelled):
         Returns
         -------
         sentence : str
-            The factor is rounded up to three digits. Of an estimate it names the confidence; without a finite
-            guarantee it says so.
+            The factor is rounded up to three digits. The sentence of an estimate names its confidence. If the
+            guarantee is infinite, the sentence states that no bound holds.
         """
         return words.sentence_of_guarantee(self._encoded())
 
     def under_prior(self, rho: float | Fraction, *, confidence: float | Fraction | None = None) -> Self:
-        """Return what holds under another prior P' with dP'/dP >= rho whose support is within that of P.
+        """Return the guarantee under another prior P' with dP'/dP >= rho and no larger support than P.
 
         Parameters
         ----------
         rho : float or Fraction
             In (0, 1].
         confidence : float, Fraction or None, default=None
-            In (0, 1), if rho is right with this confidence only (see `prior_ratio`): the guarantee is an
-            estimate then. The errors of two estimates add up.
+            In (0, 1), if rho is right only with this confidence (see `prior_ratio`). Then the guarantee is an
+            estimate. The errors of two estimates add up.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``log(1 / rho)`` more: no output's probability falls by more than the factor rho, and the
-            largest conditional probability is over no more inputs.
+            A guarantee with ``log(1 / rho)`` added. No output's probability falls by more than the factor
+            rho, and the largest conditional probability is over no more inputs.
 
         Raises
         ------
         ValueError
-            rho or the confidence is out of its range, nothing is left of the confidence, the criterion is
-            not "pml" (differential privacy holds under every prior as it is), or `movable` is False: under
-            another prior players may depend on each other, which no rho bounds.
+            rho or the confidence is out of its range, or the resulting confidence is not above 0. The
+            criterion is not "pml" (differential privacy holds under every prior). `movable` is False: under
+            another prior players may depend on each other, and no rho bounds that.
 
         Notes
         -----
         Proof: :doc:`/proofs/leakage`.
         """
         if self.criterion != "pml":
-            raise ValueError("only criterion 'pml' moves to another prior; 'dp' holds under every prior.")
+            raise ValueError("only criterion 'pml' has other priors; 'dp' holds under every prior.")
         if not self.movable:
             raise ValueError(
                 "leakage about one player does not carry over to another prior, under which others may "
-                "reveal it: take the guarantee about all players, or compute it under that prior."
+                "reveal it. Use the guarantee about all players, or compute it under that prior."
             )
         ratio = check_positive(rho, "rho")
         if ratio > 1 or not float(ratio):
@@ -361,12 +360,12 @@ class PrivacyGuarantee(Labelled):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement that machines read, of plain values that `json` writes.
+        """Return the machine-readable statement, with plain values that `json` writes.
 
         Returns
         -------
         statement : dict
-            As `statement_schema` describes it.
+            In the form of `statement_schema`.
         """
         return {**self._encoded(), "statement": self.statement()}
 
@@ -382,12 +381,12 @@ class PrivacyGuarantee(Labelled):
 
     @classmethod
     def from_dict(cls, statement: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back.
+        """Return the guarantee that `to_dict` wrote.
 
         Parameters
         ----------
         statement : mapping
-            What `to_dict` returned, possibly through JSON.
+            Output of `to_dict`, possibly through JSON.
 
         Returns
         -------
@@ -396,7 +395,7 @@ class PrivacyGuarantee(Labelled):
         Raises
         ------
         ValueError
-            If it is no such statement, is of another version, has too much or too little, or contradicts
+            It is not such a statement, is of another version, has missing or unknown parts, or contradicts
             itself.
         """
         codec.check_kind(statement, _KIND)
@@ -415,17 +414,18 @@ class PrivacyGuarantee(Labelled):
         Parameters
         ----------
         **who_and_why : str
-            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+            Fields that the software cannot know; see `RegistryEntry`. Missing fields are printed as TODO.
 
         Returns
         -------
         entry : RegistryEntry
-            Pointwise maximal leakage is "Custom"; an estimate, or no bound, is "Not differentially private".
+            The flavour of pointwise maximal leakage is "Custom". An estimate, or no bound, is "Not
+            differentially private".
 
         Raises
         ------
         TypeError
-            A keyword is not a field of the registry, or is one that the guarantee itself states.
+            A keyword is not a field of the registry, or the guarantee itself states it.
         ValueError
             A text is empty.
         """
@@ -441,7 +441,7 @@ def _number(value: Any, name: str) -> float:
     return float(value)
 
 
-# Disclosure risk of a protection without differential privacy: one attack, one metric, one bound.
+# Disclosure risk of a protection that is not differential privacy: one attack, one metric, one bound.
 
 _TEXTS = ("protection", "attack", "metric", "assumption")
 _LISTS = ("unprotected", "leaks")
@@ -450,27 +450,27 @@ _LISTS = ("unprotected", "leaks")
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class DisclosureRisk(Labelled):
-    """What is claimed for a protection against one attack; it is not differential privacy.
+    """The claim of a protection against one attack; it is not differential privacy.
 
-    There is no epsilon here: such a protection says nothing about any other attack, nor about an attacker who
-    knows more than is assumed.
+    It has no epsilon. Such a protection has no bound against any other attack, nor against an attacker who
+    knows more than assumed.
 
     Parameters
     ----------
     protection : str
-        What is done, with its parameters.
+        The protection, with its parameters.
     attack : str
-        Who does what with which knowledge.
+        The attacker, its action and its knowledge.
     metric : str
-        What is counted, in percent.
+        The metric, in percent.
     bound : mapping of str to float
         Greatest expected value of the metric in percent, per column or party.
     assumption : str
-        What must be true for the bound to hold.
+        Condition under which the bound holds.
     unprotected : tuple of str, default=()
-        What the attacker sees all the same.
+        Quantities that the attacker sees in spite of the protection.
     leaks : tuple of str, default=()
-        What was read from rows that should have been declared.
+        Values that were read from rows although they should have been declared.
 
     Raises
     ------
@@ -506,7 +506,7 @@ class DisclosureRisk(Labelled):
         object.__setattr__(self, "bound", codec.FrozenMapping(self.bound))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values that `json` writes; it is no statement of `statement_schema`.
+        """Return the fields as plain values that `json` writes; `statement_schema` does not describe them.
 
         Returns
         -------
@@ -520,12 +520,12 @@ class DisclosureRisk(Labelled):
 
     @classmethod
     def from_dict(cls, risk: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back.
+        """Return the risk that `to_dict` wrote.
 
         Parameters
         ----------
         risk : mapping
-            What `to_dict` returned, possibly through JSON.
+            Output of `to_dict`, possibly through JSON.
 
         Returns
         -------
@@ -534,7 +534,7 @@ class DisclosureRisk(Labelled):
         Raises
         ------
         ValueError
-            If something is missing, left over or out of its range.
+            Something is missing, unknown or out of its range.
         """
         with codec.readable():
             found = cls(**{**risk, **{name: tuple(risk[name]) for name in _LISTS}})
@@ -545,22 +545,23 @@ class DisclosureRisk(Labelled):
         return [label_of_risk(self.to_dict())]
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
-        """Return an entry of the registry of differential privacy deployments that says that it is none.
+        """Return a registry entry with the flavour "Not differentially private".
 
         Parameters
         ----------
         **who_and_why : str
-            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+            Fields that the software cannot know; see `RegistryEntry`. Missing fields are printed as TODO.
 
         Returns
         -------
         entry : RegistryEntry
-            Without any epsilon; attack, metric and bound stand in its description of the parameters.
+            An entry of the registry of differential privacy deployments, without any epsilon. Its description
+            of the parameters has the attack, the metric and the bound.
 
         Raises
         ------
         TypeError
-            A keyword is not a field of the registry, or is one that is stated here.
+            A keyword is not a field of the registry, or the risk itself states it.
         ValueError
             A text is empty.
         """

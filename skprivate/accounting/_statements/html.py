@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape as escape_markup
+from typing import NamedTuple
 
 from .._privacy_amounts import show
 from . import text as words
@@ -15,8 +16,8 @@ from .text import Statement
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
 _LIGHT = "--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000"
 _DARK = "--fg:#eee;--bg:#161616;--line:#ccc;--soft:#b0b0b0;--good:#7ddb8f;--bad:#ff9a8f"
-# What JupyterLab, VS Code and documentation sites set when they show a light or a dark theme; without it the
-# browser's preference counts.
+# Attributes that JupyterLab, VS Code and documentation sites set for a light or a dark theme. Without them
+# the browser's preference counts.
 _SAYS_LIGHT = ('[data-jp-theme-light="true"]', '[data-theme="light"]', ".vscode-light")
 _SAYS_DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', ".vscode-dark")
 _THEMES = "".join(
@@ -25,7 +26,7 @@ _THEMES = "".join(
 )
 _STYLE = f"""
 .skprivate-label{{{_LIGHT}}}
-@media (prefers-color-scheme:dark){{.skprivate-label{{{_DARK}}}}}
+@media screen and (prefers-color-scheme:dark){{.skprivate-label{{{_DARK}}}}}
 {_THEMES}"""
 _STYLE += """.skprivate-label{color:var(--fg);background:var(--bg);border:2px solid var(--line);
 box-sizing:border-box;max-width:42rem;margin:.8em 0;padding:.7em 1em;
@@ -50,23 +51,23 @@ vertical-align:top;background:none;color:inherit;white-space:normal;max-width:no
 """
 _PAGE_STYLE = """
 body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
-@media (prefers-color-scheme:dark){body{background:#161616}}
-@media print{body{margin:0}.skprivate-label{max-width:none}}
+@media screen and (prefers-color-scheme:dark){body{background:#161616}}
+@media print{body{margin:0;padding:0;max-width:none}.skprivate-label{max-width:none}}
 """
 _EPSILON, _DELTA = "\N{GREEK SMALL LETTER EPSILON}", "\N{GREEK SMALL LETTER DELTA}"
 NO_EPSILON = f"no {_EPSILON} holds"
 PRIVATE_VERDICT = "Differential privacy (claimed by the software, not certified)"
-#: Captions in a diagram of what has no epsilon.
+#: Captions in a diagram for objects without an epsilon.
 CAPTION_OF_RISK = f"not differential privacy: {NO_EPSILON}"
 CAPTION_OF_HOLDER = "never publish this object"
-_NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its values are not shown here."
+_NEVER_PUBLISH = "This object holds rows or secrets of its owners. Its values are not shown here."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What a label shows: verdict, what it speaks of, one figure, and rows of names and texts.
+    """Content of a label: subject, verdict, one figure, and rows of names and texts.
 
-    With ``section`` it is a part of a longer page, under that heading.
+    With ``section`` the label is a part of a longer page, under that heading.
     """
 
     subject: str
@@ -77,27 +78,35 @@ class Label:
     note: str = ""
     scope: str = ""
     section: str = ""
-    caption: str = "What is stated"
+    caption: str = "Statement"
     releases: Sequence[tuple[str, str]] = ()
 
 
+class Figures(NamedTuple):
+    """Released figures of one result, as a page on a study shows them: the most important rows first."""
+
+    rows: Sequence[tuple[str, str, str]]
+    note: str
+    is_table_one: bool = False
+
+
 class Labelled(ABC):
-    """A statement that is shown as labels, in a notebook too."""
+    """A statement that can be shown as labels, also in a notebook."""
 
     @abstractmethod
     def _labels(self) -> list[Label]:
-        """Return what is shown."""
+        """Return the labels."""
 
     def to_html(self) -> str:
-        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+        """Return a label of one page: a whole HTML document without scripts and external resources.
 
         Returns
         -------
         page : str
-            All texts are escaped. Readable in light and dark, on paper, and by screen readers. A label of one
-            step speaks of that step alone, and says so; that of a `privacy_report` shows the whole first,
-            then every step that drew noise. That of a `DisclosureRisk` says that it is not differential
-            privacy.
+            All texts are escaped. The page is readable in light and dark, on paper, and by screen readers. A
+            label of one step states that it covers that step alone. The page of a `privacy_report` shows the
+            whole first, then every step that drew noise. The label of a `DisclosureRisk` states that it is
+            not differential privacy.
         """
         return label_page(self._labels())
 
@@ -114,7 +123,7 @@ def label_of_spent(statement: Statement) -> Label:
         private=private,
         verdict=verdict[0].upper() + verdict[1:],
         figure=_figure(statement["charged"]) if private else NO_EPSILON,
-        # Reasons first: they are what a reader of such a label needs.
+        # Reasons come first: the reader of such a label needs them.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
         scope="".join(f"{name.capitalize()}: {text}." for name, text in words.scope_of_spent(statement)),
         note=f"Stated by {words.describe_package(statement['package'])}.",
@@ -130,8 +139,8 @@ def caption_of_spent(statement: Statement) -> str:
 
 
 def caption_of_plan(epsilon: Fraction) -> str:
-    """Return what a fit is asked for in a few words; whether per row or group, its ``groups`` will decide."""
-    return f"not fitted, {_EPSILON} = {show(epsilon)} asked for per row or group"
+    """Return the request of a fit in a few words; ``groups`` decides later whether it is per row or group."""
+    return f"not fitted, {_EPSILON} = {show(epsilon)} requested per row or group"
 
 
 def label_of_guarantee(statement: Statement) -> Label:
@@ -176,7 +185,7 @@ def labels_of_report(statement: Statement) -> list[Label]:
         verdict=PRIVATE_VERDICT if private else "NOT PRIVATE",
         figure=_figure(statement["charged"]) if statement["guarantee"] else none,
         rows=[(words.name_of_step(step), f"{step['status']}: {step['reason']}") for step in steps],
-        scope="Of the whole fitted object. How each step counts is in the details.",
+        scope="Of the whole fitted object. The details show how each step counts.",
     )
     return [whole, *(_step_label(step, private) for step in steps if step["spent"] is not None)]
 
@@ -186,7 +195,7 @@ def _step_label(step: Statement, whole_private: bool) -> Label:
     label = replace(alone, subject=f"{words.name_of_step(step)}: {alone.subject}")
     if whole_private or not label.private:
         return label
-    # Noise on what an uncovered step made of the rows protects nobody.
+    # If an uncovered step reads the rows first, noise on its output does not protect them.
     return replace(
         label,
         private=False,
@@ -206,13 +215,22 @@ def amounts_figure(epsilon: Fraction | float, delta: Fraction | float) -> str:
 
 def label_page(labels: Sequence[Label], title: str = "Privacy facts") -> str:
     """Return a whole document."""
-    blocks = "\n".join(_block(label, title) for label in labels)
+    return document(label_blocks(labels, title), title)
+
+
+def label_blocks(labels: Sequence[Label], title: str) -> str:
+    """Return labels as they are in a whole document."""
+    return "\n".join(_block(label, title) for label in labels)
+
+
+def document(body: str, title: str, style: str = "") -> str:
+    """Return a whole document of this markup, with the style of labels and its own."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{_escape(title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{blocks}\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}{style}</style>\n"
+        f"</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -224,7 +242,7 @@ def label_fragment(labels: Sequence[Label]) -> str:
 
 def unpublishable_fragment(name: str, stated_in: str = "") -> str:
     """Return the notice on an object that must never be published, and where its statement is."""
-    elsewhere = f" What leaves it is stated in {stated_in}." if stated_in else ""
+    elsewhere = f" See {stated_in} for the statement about its released values." if stated_in else ""
     notice = _NEVER_PUBLISH + elsewhere
     return label_fragment([Label(subject=name, verdict="Never publish this object", note=notice)])
 
@@ -233,40 +251,41 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
     # A part of another document must not add to its outline.
     heading, small = ("p", " sp-small") if folded else ("h2" if label.section else "h1", "")
     title = label.section or title
-    parts = [f'<{heading} class="sp-title">{_escape(title)}</{heading}>']
+    parts = [f'<{heading} class="sp-title">{escape(title)}</{heading}>']
     if label.scope:
-        # Above the verdict, and not folded away: the one without the other says too much.
-        parts.append(f"<p>{_escape(label.scope)}</p>")
-    parts.append(f"<p>{_escape(label.subject)}</p>")
+        # Above the verdict, and not folded away: a verdict without its scope claims too much.
+        parts.append(f"<p>{escape(label.scope)}</p>")
+    parts.append(f"<p>{escape(label.subject)}</p>")
     if label.figure:
-        parts.append(f'<p class="sp-figure">{_escape(label.figure)}</p>')
+        parts.append(f'<p class="sp-figure">{escape(label.figure)}</p>')
     kind = "sp-dp" if label.private else "sp-not"
     if label.verdict:
-        parts.append(f'<p class="sp-verdict {kind}">{_escape(label.verdict)}</p>')
+        parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
     details = _table(label.rows, label.caption) if label.rows else ""
     if label.releases:
-        table = _table(label.releases, "Every release, and its share of the total")
+        table = _table(label.releases, "All releases, and their shares of the total")
         details += f"<details><summary>Releases: {len(label.releases)}</summary>{table}</details>"
     if label.note:
-        details += f"<p><small>{_escape(label.note)}</small></p>"
+        details += f"<p><small>{escape(label.note)}</small></p>"
     fold = folded and label.rows
     parts.append(f"<details><summary>Details</summary>{details}</details>" if fold else details)
-    name = _escape(f"{title}: {label.subject}")
+    name = escape(f"{title}: {label.subject}")
     opening = f'<section class="skprivate-label{small}" aria-label="{name}">'
     return "\n".join([opening, *parts, "</section>"])
 
 
 def _table(rows: Sequence[tuple[str, str]], caption: str) -> str:
-    lines = [f'<tr><th scope="row">{_escape(name)}</th><td>{_escape(text)}</td></tr>' for name, text in rows]
-    return f"<table><caption>{_escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+    lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows]
+    return f"<table><caption>{escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Return a text without markup and without control characters."""
     return escape_markup(escape_controls(text))
 
 
 def aligned(rows: Sequence[Sequence[str]], n_left: int | None = None) -> list[str]:
-    """Return the lines of a table of texts: all columns to the left, or so many, and numbers to the right."""
+    """Return the lines of a table: `n_left` columns (None: all) aligned left, then columns aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -277,7 +296,7 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int | None = None) -> list[st
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with a line of names above, all texts escaped."""
+    """Return a table with a header line, all texts escaped."""
     names = "".join(f"<th>{escape_markup(name)}</th>" for name in head)
     cells = ("".join(f"<td>{escape_markup(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)

@@ -32,7 +32,7 @@ _FIELDS = {
     "accounting": "post_processing composition",
     "implementation": "pre_processing_eda_hyperparameter_tuning mechanisms justification",
 }
-# What only people know, and what they may say in their own words instead of ours.
+# Fields that only people know, and fields that they may write in their own words.
 _OPEN = {
     *_FIELDS[""].split(),
     *_FIELDS["accounting"].split(),
@@ -41,7 +41,7 @@ _OPEN = {
 }
 _STATED = {field for fields in _FIELDS.values() for field in fields.split()} - _OPEN
 
-# In the words of NIST SP 800-226: units of privacy, bounded and unbounded, trust models.
+# In the terms of NIST SP 800-226: units of privacy, bounded and unbounded, trust models.
 _INPUT_METRICS = {
     "replace-one": "change-one distance: number of units whose values differ (bounded differential privacy)",
     "add-remove": "symmetric distance: number of units that are in one data set only (unbounded "
@@ -65,8 +65,8 @@ _MODELS = {"curator": "Central", "simulated": "Central", "collected": "Local"}
 class RegistryEntry(dict[str, Any]):
     """An entry of the public registry of differential privacy deployments; made by ``to_registry``.
 
-    A dict of dicts, lists, texts and numbers. Its ``str()`` is a YAML document with what is missing printed
-    as TODO. The field names are those of the registry's records that have a ``dp_flavor``; the registry is
+    A dict of dicts, lists, texts and numbers. Its ``str()`` is a YAML document in which missing fields are
+    TODO. The field names are those of the registry's records that have a ``dp_flavor``. The registry is
     young, and renames fields now and then.
 
     Attributes
@@ -80,16 +80,16 @@ class RegistryEntry(dict[str, Any]):
     "Machine learning model"), data_product_region, data_product_sector, publication_date (a date or a text),
     registry_authors (a list), data_domain, privacy_unit_description, actors, release_type ("One release" or
     "Many releases"), release_type_description, post_processing, composition,
-    pre_processing_eda_hyperparameter_tuning, justification. The rest is stated by the run.
+    pre_processing_eda_hyperparameter_tuning, justification. The run states all other fields.
 
-    **Privacy**: of a run that is not private no epsilon is written at all, and the flavour says so. What the
-    run states is what the software claims; nobody has certified it.
+    **Privacy**: the entry of a run that is not private has no epsilon, and its flavour is "Not differentially
+    private". The statements of a run are claims of the software. Nobody has certified them.
 
     References
     ----------
     .. [1] Differential Privacy Deployments Registry, https://github.com/opendp/deployments-registry-data
     .. [2] J. P. Near, D. Darais, N. Lefkovitz, G. S. Howarth, *Guidelines for Evaluating Differential Privacy
-       Guarantees*, NIST SP 800-226, 2025: the words.
+       Guarantees*, NIST SP 800-226, 2025: the terms.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def registry_entry_of_report(statement: Statement, given: Given) -> RegistryEntr
 
 
 def registry_entry_of_guarantee(statement: Statement, package: Statement, given: Given) -> RegistryEntry:
-    """Return the entry of one guarantee; of what it does not know, nothing is stated."""
+    """Return the entry of one guarantee; fields that it does not know stay open."""
     epsilon = decode_number(statement["epsilon"])
     proven = statement["status"] != "estimate" and math.isfinite(epsilon)
     dp = statement["criterion"] == "dp"
@@ -151,7 +151,7 @@ def registry_entry_of_risk(statement: Statement, package: Statement, given: Give
 
 
 def _entry_of_releases(spents: Sequence[Statement], reasons: Sequence[str], given: Given) -> RegistryEntry:
-    """Return the entry of releases from the same rows; it is private if there is no reason against it."""
+    """Return the entry of releases from the same rows; they are private if there are no reasons."""
     stated = {
         "unprotected_quantities": _unprotected(spents),
         "mechanisms": _mechanisms(spents),
@@ -159,12 +159,12 @@ def _entry_of_releases(spents: Sequence[Statement], reasons: Sequence[str], give
         **(_no_loss(reasons) if reasons else _loss(spents)),
     }
     composition = (
-        "Basic composition of all releases that are stated here, as if all used the same rows. Other uses of "
-        "the rows are not covered: see the ledger, if one was kept."
+        "Basic composition of all releases in this entry, as if all used the same rows. Other uses of the "
+        "rows are not covered: see the ledger, if one was kept."
     )
     defaults = {
         "privacy_unit_description": _join(words.RELATIONS[spent["relation"]] for spent in spents),
-        "post_processing": "Everything that is computed from released values alone, predictions included.",
+        "post_processing": "Everything that is computed from released values alone, including predictions.",
         "composition": composition,
     }
     return _assemble(stated, defaults, given)
@@ -191,7 +191,7 @@ def _check_given(given: Given) -> dict[str, Any]:
         raise TypeError(f"to_registry() states {unknown!r} itself, from the run: it cannot be given.")
     if unknown is not None:
         raise TypeError(
-            f"to_registry() got {unknown!r}, which is no field of the registry. Fields that can be given: "
+            f"to_registry() got {unknown!r}, which is not a field of the registry. Accepted fields: "
             f"{', '.join(sorted(_OPEN))}."
         )
     return {name: _check_value(name, value) for name, value in given.items()}
@@ -225,7 +225,7 @@ def _no_loss(reasons: Sequence[str]) -> dict[str, Any]:
 
 
 def _loss(spents: Sequence[Statement]) -> dict[str, Any]:
-    """Return the privacy loss of private releases, added up where they mean the same."""
+    """Return the privacy loss of private releases, added up if relation and unit are the same."""
     if len({(spent["relation"], spent["unit"]) for spent in spents}) > 1:
         parts = _join(f"{spent['relation']}, {spent['unit']}: {_claimed(spent)}" for spent in spents)
         text = f"Releases of different relation or unit do not add up. {parts}"
@@ -303,7 +303,7 @@ def _blanks(value: Any, path: str) -> Iterator[str]:
 
 
 def _yaml(value: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """Write block YAML; a JSON string is a YAML string, so that no text can end early or start something."""
+    """Yield lines of block YAML; texts are JSON strings, so that no text can end early or start something."""
     indent = "  " * depth
     for name, item in value.items():
         if isinstance(item, dict) and item:
@@ -320,7 +320,7 @@ def _scalar(value: Any) -> str:
     if value == TODO:
         return TODO
     if isinstance(value, float):
-        # YAML 1.1 takes 1e-06 for a text: it wants a dot.
+        # YAML 1.1 reads 1e-06 as a text: a number needs a dot.
         text = repr(value)
         return text if "e" not in text or "." in text else text.replace("e", ".0e")
     return escape_controls(json.dumps(value, ensure_ascii=False))

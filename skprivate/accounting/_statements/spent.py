@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one fit spent and what is claimed for it, its releases, estimated bounds, and a ledger's charge."""
+"""Records of one fit's spending and claim, of its releases, of estimated bounds, and of a ledger's charge."""
 
 import math
-import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..._typing import Claim, Deployment, NoiseSource, Relation, Unit
 from ...noise import DiscreteGaussianMechanism
-from ...utils import check_positive, check_probability
+from ...utils import check_int, check_positive, check_probability
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from .._leakage import leakage_of_run
@@ -38,30 +37,31 @@ class ReleaseRecord(ReadableAmounts):
     Parameters
     ----------
     name : str
-        What is released, such as "counts of the leaves".
+        Name of the released quantity, such as "counts of the leaves".
     mechanism : str
         "discrete Laplace", "discrete Gaussian", or the name of another mechanism.
     sensitivity : int, Fraction or None, default=None
-        Above 0, in units of the integer grid: in L1; of "discrete Gaussian", the squared L2 sensitivity.
+        L1 sensitivity in units of the integer grid, above 0. For "discrete Gaussian": the squared L2
+        sensitivity.
     noise_scale : int, Fraction or None, default=None
-        Above 0: scale of the Laplace noise, or sigma of the Gaussian noise. Where entries have weights, it
-        and `sensitivity` are those of an entry of weight 1.
+        Scale of the Laplace noise, or sigma of the Gaussian noise, above 0. If entries have weights, it and
+        `sensitivity` are those of an entry of weight 1.
     epsilon, rho : Fraction or None, default=None
-        Share of the run's epsilon, or of its rho: exactly one of them, above 0.
+        Share of the run's epsilon or of its rho, above 0. Exactly one of them is given.
     times : int or Fraction, default=1
-        How many times the share counts, at least 1: the number of such releases in a row, or what a private
-        selection of the best of several runs costs, in runs.
+        How many times the share counts, at least 1. It is the number of such releases in sequence, or the
+        cost of a private selection of the best of several runs, in runs.
     draws : int, default=1
-        Calls of mechanisms by which one such release is drawn; 0 for a share that is not used, which has the
-        mechanism "none" and states no noise.
+        Calls of mechanisms for one such release. 0 for an unused share, which has the mechanism "none" and
+        states no noise.
     rows : str or None, default=None
-        Rows that it is about, where releases are about disjoint rows; None: all rows. No private value may
-        decide which rows these are, or a replaced row could be in both.
+        Rows of the release, if releases are about disjoint rows. None: all rows. No private value may decide
+        which rows these are. Otherwise a replaced row could be in both.
 
     Raises
     ------
     TypeError, ValueError
-        If a field is of another type or out of its range, or the noise is too small for the share.
+        A field has another type or is out of its range, or the noise is too small for the share.
 
     See Also
     --------
@@ -69,9 +69,9 @@ class ReleaseRecord(ReadableAmounts):
 
     Notes
     -----
-    **Privacy**: a record states what its author claims. Discrete Laplace noise of scale b on integers of L1
-    sensitivity s costs s / b of epsilon, or (s / b)^2 / 2 of rho; discrete Gaussian noise costs
-    squared sensitivity / (2 sigma^2) of rho. A record that asks less than that is refused.
+    **Privacy**: a record states a claim of its author. Discrete Laplace noise of scale b on integers of L1
+    sensitivity s costs s / b of epsilon, or (s / b)^2 / 2 of rho. Discrete Gaussian noise costs
+    squared sensitivity / (2 sigma^2) of rho. A record with a smaller share is refused.
 
     Examples
     --------
@@ -98,21 +98,21 @@ class ReleaseRecord(ReadableAmounts):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_positive(getattr(self, name), name))
         if (self.epsilon is None) == (self.rho is None):
-            raise ValueError("A release has a share of epsilon or of rho, and not of both.")
+            raise ValueError("A release must have a share of epsilon or of rho, but not of both.")
         if self.mechanism == GAUSSIAN and self.rho is None:
-            raise ValueError("The share of Gaussian noise is one of rho.")
+            raise ValueError("The share of Gaussian noise must be a share of rho.")
         if self.times < 1:
             raise ValueError("times must be at least 1: a release costs its whole share.")
         if type(self.draws) is not int or self.draws < 0:
             raise ValueError("draws must be an int of at least 0.")
         states_noise = self.sensitivity is not None or self.noise_scale is not None
         if not self.draws and (states_noise or self.mechanism != _NOTHING_DRAWN):
-            raise ValueError("A share of which nothing is drawn has the mechanism 'none', and no noise.")
+            raise ValueError("A share with draws=0 must have the mechanism 'none', and no noise.")
         if self._least_share() > self.share:
             raise ValueError(f"The noise of the release {self.name!r} is too small for its share.")
 
     def _least_share(self) -> Fraction:
-        """Return what the noise costs; 0 where it is not stated."""
+        """Return the cost of the noise; 0 if the noise is not stated."""
         if self.sensitivity is None or self.noise_scale is None:
             return Fraction(0)
         if self.mechanism == GAUSSIAN:
@@ -127,10 +127,10 @@ class ReleaseRecord(ReadableAmounts):
         Parameters
         ----------
         name : str
-            What is released.
+            Name of the released quantity.
         mechanism : DiscreteLaplaceMechanism, DiscreteGaussianMechanism or LocalRandomizer
         share : Fraction or None, default=None
-            Of epsilon; of a Gaussian mechanism, of rho. None: what the mechanism costs.
+            Share of epsilon; for a Gaussian mechanism, of rho. None: the cost of the mechanism.
         **more
             Other fields.
 
@@ -149,12 +149,12 @@ class ReleaseRecord(ReadableAmounts):
 
     @property
     def share(self) -> Fraction:
-        """Share of epsilon, or of rho."""
+        """Share of epsilon or of rho."""
         return cast(Fraction, self.epsilon if self.rho is None else self.rho)
 
     @property
     def total(self) -> Fraction:
-        """The share, as many times as it counts."""
+        """The share multiplied by `times`."""
         return self.share * self.times
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class ReleaseRecord(ReadableAmounts):
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back."""
+        """Return the record that `to_dict` wrote."""
         amounts = {name: codec.decode_scale(record[name]) for name in ("sensitivity", "noise_scale", "times")}
         shares = {name: codec.decode_amount(record[name]) for name in ("epsilon", "rho")}
         return cls(**{**record, **amounts, **shares})
@@ -175,13 +175,13 @@ class ReleaseRecord(ReadableAmounts):
 
 
 def composed(releases: Iterable[ReleaseRecord]) -> Fraction:
-    """Return what releases cost together: their sum, of those about disjoint rows the largest.
+    """Return the total cost of releases: their sum, with only the largest of those about disjoint rows.
 
     Notes
     -----
-    **Privacy.** Pure differential privacy and zCDP add up over releases that are chosen by earlier ones, as
-    long as the total is fixed. A unit is in one of several disjoint sets of rows, whatever its values are, so
-    that the releases about the others are the same for its neighbours.
+    **Privacy.** Pure differential privacy and zCDP add up over releases, even if earlier releases choose
+    later ones, as long as the total is fixed. A unit is in one of several disjoint sets of rows, whatever its
+    values are. So the releases about the other sets are the same for its neighbours.
     """
     parts: dict[str | None, Fraction] = {None: Fraction(0)}
     for one in releases:
@@ -189,10 +189,10 @@ def composed(releases: Iterable[ReleaseRecord]) -> Fraction:
     return parts.pop(None) + max(parts.values(), default=Fraction(0))
 
 
-# What one fit spent and what is claimed for it.
+# The statement of one fit: what it spent and what is claimed.
 
 _KIND = "skprivate.privacy_spent"
-#: Message of a statement whose releases cost something else than it says.
+#: Message for a statement whose releases do not add up to its total.
 DO_NOT_ADD_UP = "The shares of the releases must add up to the total."
 _CHOICES = {
     "relation": get_args(Relation),
@@ -201,14 +201,16 @@ _CHOICES = {
     "deployment": get_args(Deployment),
     "claim": get_args(Claim),
 }
-# What a ledger counts.
+# The amounts that a ledger counts.
 _CHARGED = ("epsilon", "delta", "rho")
+# Fields that hold a record or None.
+_RECORDS: dict[str, Any] = {"leakage": PrivacyGuarantee, "audit": AuditRecord, "package": PackageRecord}
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PrivacySpent(ReadableAmounts, Labelled):
-    """What one fit of a private estimator spent, and what is claimed for it.
+    """The budget that one fit of a private estimator spent, and its claim.
 
     Parameters
     ----------
@@ -216,66 +218,67 @@ class PrivacySpent(ReadableAmounts, Labelled):
         Name of the mechanism, such as "discrete Laplace".
     epsilon : Fraction or float
         Proven upper bound on the mechanism's privacy loss, above 0. Ints and floats are converted exactly.
-        ``math.inf`` if there is none, which only a run that is not private can have.
+        ``math.inf`` if there is no bound. Only a run that is not private can have that.
     delta : Fraction, default=0
         In [0, 1). Ints and floats are converted exactly.
     rho : Fraction or None, default=None
-        Parameter of zero-concentrated differential privacy, above 0, where the mechanism has one.
+        Parameter of zero-concentrated differential privacy, above 0, if the mechanism has one.
     relation : {"replace-one", "add-remove", "local", "label", "joint"}
-        Which data sets count as neighbours.
+        The neighbouring relation: which data sets count as neighbours.
     unit : {"row", "group", "player"}, default="row"
-        What a neighbour differs in: one row, all rows of one group, or all that a player of a game holds.
+        Neighbours differ in one row, in all rows of one group, or in all data of a player of a game.
     max_rows_per_unit : int, default=1
-        Rows that one unit contributes at most; 1 unless the unit is a group.
+        Largest number of rows of one unit; 1 unless the unit is a group.
     sensitivity : int, Fraction or None, default=None
         Sensitivity in units of the integer grid, above 0.
     noise_scale : int, Fraction or None
         Scale of the noise in units of the integer grid, above 0; None for mechanisms without additive noise.
     noise_source : {"os-entropy", "seeded"}
-        Where the randomness came from.
+        Source of the randomness.
     deployment : {"curator", "simulated", "collected"}
-        Who saw the rows.
+        Who saw the rows: a curator; one place, where local reports were simulated; only their owners, from
+        whom reports were collected.
     public_inputs : tuple of str, default=()
         Names of the inputs that were declared public.
     unprotected : mapping from str to value, default={}
         Quantities that the release shows and epsilon does not cover: number of rows, bounds, depth, classes.
-        Text, numbers, dates, None, and sequences, arrays and mappings of those; kept as tuples and read-only
-        mappings.
+        Values are texts, numbers, dates, None, and sequences, arrays and mappings of those. They are kept as
+        tuples and read-only mappings.
     claim : {"dp", "not-private"}
-        What is claimed. A seeded run cannot claim "dp".
+        The claim. A seeded run cannot claim "dp".
     reasons : tuple of str, default=()
         Why the run is not private; empty if and only if the claim is "dp".
     leakage : PrivacyGuarantee or None, default=None
-        What the run leaks about one unit to an adversary with a certain prior (see `given_prior`).
+        Leakage about one unit to an adversary with a certain prior (see `given_prior`).
     audit : AuditRecord or None, default=None
         A lower bound on epsilon that an audit found (see `with_audit`).
     releases : tuple of ReleaseRecord, default=()
-        Every release of the run, in the order in which they are drawn. Their shares add up to rho, where
-        there is one, and else to epsilon; of releases about disjoint rows the largest counts. Empty: only
-        the total is stated.
+        All releases of the run, in the order of their draws. Their shares add up to rho, if the run has one,
+        and otherwise to epsilon. Of releases about disjoint rows, only the largest counts. Empty: only the
+        total is stated.
     package : PackageRecord or None, default=None
-        The package that made this. None: the one that runs now; a pickle and `to_dict` write down which. It
-        does not count when two objects are compared.
+        The package that made the statement. None: the running package; a pickle and `to_dict` record it.
+        Comparisons of two objects ignore it.
 
     Attributes
     ----------
     private : bool
         Whether the claim is differential privacy.
     effective_epsilon : float
-        ``epsilon``, or infinity when the run is not private.
+        ``epsilon``, or infinity if the run is not private.
 
     Raises
     ------
     TypeError
-        If a field is of another type.
+        A field has another type.
     ValueError
-        If a field is out of its range, or the fields contradict each other.
+        A field is out of its range, or the fields contradict each other.
 
     Notes
     -----
-    **Privacy**: the object is meant to be published and carries only what it is given. To keep private values
-    out of it, ``unprotected`` and ``reasons`` included, is the duty of whoever builds it. The claim is what
-    the software claims, not a certificate.
+    **Privacy**: the object is meant to be published and carries only the given values. The author of the
+    object must keep private values out of it, also out of ``unprotected`` and ``reasons``. The claim is a
+    claim of the software, not a certificate.
 
     Examples
     --------
@@ -324,7 +327,7 @@ class PrivacySpent(ReadableAmounts, Labelled):
             "epsilon": _epsilon(self.epsilon, self.private),
             "delta": check_probability(self.delta, "delta"),
             "rho": None if self.rho is None else check_positive(self.rho, "rho"),
-            "max_rows_per_unit": _count(self.max_rows_per_unit, "max_rows_per_unit"),
+            "max_rows_per_unit": check_int(self.max_rows_per_unit, "max_rows_per_unit", least=1),
             "sensitivity": _grid_amount(self.sensitivity, "sensitivity"),
             "noise_scale": _grid_amount(self.noise_scale, "noise_scale"),
             "public_inputs": codec.check_texts(self.public_inputs, "public_inputs"),
@@ -340,7 +343,7 @@ class PrivacySpent(ReadableAmounts, Labelled):
         if any(not isinstance(one, ReleaseRecord) for one in releases):
             raise TypeError("releases must be a tuple of ReleaseRecord.")
         if any((one.rho is None) != (self.rho is None) for one in releases):
-            raise ValueError("releases have shares of rho where the run has one, and else of epsilon.")
+            raise ValueError("releases must have shares of rho if the run has a rho, otherwise of epsilon.")
         if releases and composed(releases) != (self.epsilon if self.rho is None else self.rho):
             raise ValueError(DO_NOT_ADD_UP)
         if not self.delta and any(one.mechanism == GAUSSIAN for one in releases):
@@ -350,20 +353,17 @@ class PrivacySpent(ReadableAmounts, Labelled):
     def _check_consistency(self) -> None:
         if self.unit != "group" and self.max_rows_per_unit != 1:
             raise ValueError(f"max_rows_per_unit must be 1 when the unit is {self.unit!r}.")
-        if self.leakage is not None and not isinstance(self.leakage, PrivacyGuarantee):
-            raise TypeError(f"leakage must be a PrivacyGuarantee, got {type(self.leakage).__name__}.")
-        if self.audit is not None and not isinstance(self.audit, AuditRecord):
-            raise TypeError(f"audit must be an AuditRecord, got {type(self.audit).__name__}.")
-        if self.package is not None and not isinstance(self.package, PackageRecord):
-            raise TypeError(f"package must be a PackageRecord, got {type(self.package).__name__}.")
+        for name, kind in _RECORDS.items():
+            if not isinstance(value := getattr(self, name), kind | None):
+                raise TypeError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}.")
         if self.private and self.audit is not None and self.audit.lower_bound > self.epsilon:
             raise ValueError("An audit above epsilon contradicts the claim: see with_audit.")
         if self.private and self.noise_source == "seeded":
             raise ValueError("A seeded run is not private: claim must be 'not-private'.")
         if self.private and self.reasons:
-            raise ValueError("reasons say why a run is not private: they must be empty when claim is 'dp'.")
+            raise ValueError("reasons explain why a run is not private: they must be empty if claim is 'dp'.")
         if not self.private and not self.reasons:
-            raise ValueError("reasons must say why the run is not private when claim is 'not-private'.")
+            raise ValueError("reasons must explain why the run is not private if claim is 'not-private'.")
 
     @property
     def private(self) -> bool:
@@ -372,16 +372,16 @@ class PrivacySpent(ReadableAmounts, Labelled):
 
     @property
     def effective_epsilon(self) -> float:
-        """Epsilon as a float, infinite when the run is not private."""
+        """Epsilon as a float, infinite if the run is not private."""
         return float(self.epsilon) if self.private else math.inf
 
     def with_releases(self, releases: Iterable[ReleaseRecord]) -> Self:
-        """Return a copy that lists what was released; what is left of the total is listed as not used.
+        """Return a copy that lists the releases; the rest of the total is listed as not used.
 
         Parameters
         ----------
         releases : iterable of ReleaseRecord
-            In the order in which they were drawn. Equal ones that follow each other become one.
+            Releases in the order of their draws. Equal consecutive releases become one.
 
         Returns
         -------
@@ -400,39 +400,38 @@ class PrivacySpent(ReadableAmounts, Labelled):
         return replace(self, releases=tuple(found))
 
     def given_prior(self, prior: ArrayLike | Fraction | PrivacyGuarantee) -> Self:
-        """Return a copy that shows what the run leaks to an adversary with this prior.
+        """Return a copy that shows the leakage to an adversary with this prior.
 
         Parameters
         ----------
         prior : array-like of shape (n_values,), float, Fraction or PrivacyGuarantee
-            Probabilities of the possible values of one unit (with relation "label", of its labels); a number
-            that none of them is below, for all such priors; or what `LocalRandomizer.leakage` returned, which
-            is taken as it is for a run of that one report.
+            Array: probabilities of the possible values of one unit (with relation "label", of its labels).
+            Number: a lower bound on all these probabilities, for all such priors. PrivacyGuarantee: the
+            output of `LocalRandomizer.leakage`, which is used unchanged for a run of that one report.
 
         Returns
         -------
         spent : PrivacySpent
-            Its `leakage` is a bound for every mechanism of this epsilon: `pml_from_ldp` of it, twice for
-            relation "add-remove", and the smallest probability. If delta is above 0, or the run is not
-            private, only `max_information` of the prior is left.
+            Its `leakage` is a bound for every mechanism of this epsilon: `pml_from_ldp` of epsilon (of twice
+            epsilon for relation "add-remove") and of the smallest probability. If delta is above 0, or the
+            run is not private, the bound is only `max_information` of the prior.
 
         Raises
         ------
         TypeError, ValueError
-            The prior does not sum to 1, the number is not in (0, 1], or a guarantee is given that is not
-            about pointwise maximal leakage, or not known to be about this run: the run is not private, not
-            local, of a player, has a delta above 0 or another epsilon than the report.
+            The prior does not sum to 1, or the number is not in (0, 1]. A given guarantee is not about
+            pointwise maximal leakage, or is not known to be about this run. The latter holds if the run is
+            not private, not local, of a player, or has a delta above 0 or another epsilon than the report.
 
         Notes
         -----
-        With relation "local" epsilon bounds the report's channel; but players of a game answer each other:
-        what one broadcasts reveals others, and so, unless players are independent under the prior, of what
-        the prior knows together with them. With the other relations it bounds P(y | x, rest)
-        for one unit's value x and the rest of the data. If units are independent under the prior, P(y | x) is
-        the mean of that over the distribution of the rest, the same for every x, so its ratios obey the same
-        bound.
-        To replace a value is to remove one and to add another: 2 epsilon for relation "add-remove". Without
-        independence nothing of the kind holds: what the release reveals about others is about the unit, too.
+        With relation "local" epsilon bounds the report's channel. Players of a game, however, answer each
+        other: the broadcasts of one player reveal information about others. So players must be independent
+        under the prior. With the other relations epsilon bounds P(y | x, rest) for one unit's value x and the
+        rest of the data. If units are independent under the prior, P(y | x) is the mean of that over the
+        distribution of the rest. That distribution is the same for every x, so the ratios have the same
+        bound. Replacing a value removes one and adds another: 2 epsilon for relation "add-remove". Without
+        independence there is no such bound: information about other units is then also about this unit.
 
         Examples
         --------
@@ -452,20 +451,20 @@ class PrivacySpent(ReadableAmounts, Labelled):
             bound = leakage_of_run(self, prior)
             return PrivacyGuarantee(status="upper_bound", criterion="pml", **bound)
         if prior.criterion == "dp":
-            raise ValueError("prior: a guarantee of differential privacy says nothing about this prior.")
+            raise ValueError("prior: a guarantee of differential privacy is not about a prior.")
         if not self.private:
-            raise ValueError("this run is not private: what its mechanism leaks does not hold for it.")
+            raise ValueError("this run is not private: the leakage of its mechanism does not hold for it.")
         local = self.relation in ("local", "label") and self.unit != "player" and not self.delta
         if not local or prior.report_epsilon != self.epsilon:
             raise ValueError(
-                "prior: this guarantee is not known to be about this run, which may leak more: it must be "
+                "prior: this guarantee is not known to be about this run, which may leak more. It must be "
                 "that of one local report of the run's epsilon, from LocalRandomizer.leakage. Several leak "
-                "more than one: give the prior itself, and all of them are bounded."
+                "more than one: pass the prior itself for a bound on all of them."
             )
         return prior
 
     def with_audit(self, lower_bound: float | Fraction, confidence: float | Fraction, method: str) -> Self:
-        """Return a copy that also says what an audit found: claimed, audited at >= `lower_bound`.
+        """Return a copy with the result of an audit: claimed, audited at >= `lower_bound`.
 
         Parameters
         ----------
@@ -474,13 +473,13 @@ class PrivacySpent(ReadableAmounts, Labelled):
         confidence : float or Fraction
             In (0, 1).
         method : str
-            How it was found.
+            How the bound was found.
 
         Returns
         -------
         spent : PrivacySpent
-            If the bound is above epsilon, the claim is contradicted: the copy is "not-private", and the
-            reason says so.
+            If the bound is above epsilon, the claim is contradicted: the copy is "not-private", with this
+            reason.
 
         Examples
         --------
@@ -501,15 +500,15 @@ class PrivacySpent(ReadableAmounts, Labelled):
         return replace(self, audit=audit, claim="not-private", reasons=(*self.reasons, reason))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement that machines read, of plain values that `json` writes.
+        """Return the machine-readable statement, with plain values that `json` writes.
 
         Returns
         -------
         statement : dict
-            As `statement_schema` describes it. Amounts stand as exact fractions ("exact") and rounded
-            ("value"; None where that is infinite). ``charged`` is what a ledger counts; ``guarantee`` is None
-            if the run is not private. ``package`` has the fingerprints of the package that made the object,
-            see `PackageRecord` for what they are and are not.
+            In the form of `statement_schema`. An amount has an exact fraction ("exact") and a rounded number
+            ("value"; None if infinite). ``charged`` has the amounts that a ledger counts. ``guarantee`` is
+            None if the run is not private. ``package`` has the fingerprints of the package that made the
+            object; `PackageRecord` explains what they show.
 
         Examples
         --------
@@ -546,12 +545,12 @@ class PrivacySpent(ReadableAmounts, Labelled):
 
     @classmethod
     def from_dict(cls, statement: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back.
+        """Return the object that `to_dict` wrote.
 
         Parameters
         ----------
         statement : mapping
-            What `to_dict` returned, possibly through JSON.
+            Output of `to_dict`, possibly through JSON.
 
         Returns
         -------
@@ -560,13 +559,13 @@ class PrivacySpent(ReadableAmounts, Labelled):
         Raises
         ------
         ValueError
-            If it is no such statement, is of another version, misses or adds something, or contradicts
-            itself: a ``guarantee`` that is not what was charged, say.
+            It is not such a statement, is of another version, has missing or unknown parts, or contradicts
+            itself, for example with a ``guarantee`` that differs from ``charged``.
         """
         codec.check_kind(statement, _KIND)
         with codec.readable():
             spent = cls(**_decode_fields(statement))
-            # What was left over shows here, and what contradicts the rest.
+            # Unknown parts show here, and parts that contradict the rest.
             codec.check_unchanged(spent.to_dict(), statement)
         return spent
 
@@ -576,8 +575,9 @@ class PrivacySpent(ReadableAmounts, Labelled):
         Parameters
         ----------
         **who_and_why : str
-            What the software cannot know: ``name``, ``data_curator``, ``intended_use``, ``data_domain``,
-            ``justification`` and so on; see `RegistryEntry` for all. What is not given is printed as TODO.
+            Fields that the software cannot know: ``name``, ``data_curator``, ``intended_use``,
+            ``data_domain``, ``justification`` and so on; see `RegistryEntry` for all. Missing fields are
+            printed as TODO.
 
         Returns
         -------
@@ -587,7 +587,7 @@ class PrivacySpent(ReadableAmounts, Labelled):
         Raises
         ------
         TypeError
-            A keyword is not a field of the registry, or is one that the run itself states.
+            A keyword is not a field of the registry, or the run itself states it.
         ValueError
             A text is empty.
 
@@ -613,7 +613,7 @@ class PrivacySpent(ReadableAmounts, Labelled):
         return describe_spent(self.to_dict())
 
     def __getstate__(self) -> dict[str, Any]:
-        # The process that pickles is the one that ran, unless the object already came from elsewhere.
+        # The process that pickles is the one that ran the fit, unless the object came from elsewhere.
         return {**vars(self), "package": self.package or PackageRecord.current()}
 
 
@@ -623,28 +623,19 @@ def _decode_fields(statement: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("sensitivity", "noise_scale"):
         known[name] = codec.decode_scale(known[name])
     known["unprotected"] = {name: codec.decode_value(value) for name, value in known["unprotected"].items()}
-    for name, kind in (("leakage", PrivacyGuarantee), ("audit", AuditRecord)):
+    for name, kind in _RECORDS.items():
         if known[name] is not None:
             known[name] = kind.from_dict(known[name])
     known["releases"] = tuple(ReleaseRecord.from_dict(one) for one in known["releases"])
-    known["package"] = PackageRecord.from_dict(known["package"])
     return known
 
 
 def _epsilon(value: Any, private: bool) -> Fraction | float:
     if isinstance(value, float) and value == math.inf:
         if private:
-            raise ValueError("epsilon must be finite when the claim is 'dp'.")
+            raise ValueError("epsilon must be finite if the claim is 'dp'.")
         return math.inf
     return check_positive(value, "epsilon")
-
-
-def _count(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be an int, got {type(value).__name__}.")
-    if operator.index(value) < 1:
-        raise ValueError(f"{name} must be at least 1.")
-    return operator.index(value)
 
 
 def _grid_amount(value: Any, name: str) -> int | Fraction | None:
@@ -652,42 +643,41 @@ def _grid_amount(value: Any, name: str) -> int | Fraction | None:
         return None
     if isinstance(value, Fraction):
         return check_positive(value, name)
-    # A float cannot be on the integer grid by accident: refuse it rather than guess what was meant.
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be an int, a Fraction or None, got {type(value).__name__}.")
-    return int(check_positive(operator.index(value), name))
+    # Amounts on the integer grid are exact: a float is refused.
+    return int(check_positive(check_int(value, name, least=1), name))
 
 
-# Bounds that were estimated before, and how an estimator states that it uses them.
+# Estimated bounds, and how an estimator states that it uses them.
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedBounds(Sequence[Any]):
-    """A pair (lower, upper) that carries what was spent to learn it; made by `estimate_bounds`.
+    """A pair (lower, upper) with the statement of its cost; made by `estimate_bounds`.
 
-    It stands for the tuple, and is taken wherever bounds are: by an estimator, for one column in a dict of
-    columns, in a grid of a search. The estimator states that these bounds were charged separately, and
-    claims "not-private" if they were estimated with a seed.
+    Pass it wherever bounds are accepted: to an estimator, for one column in a dict of columns, in the grid of
+    a search. The estimator states that these bounds were charged separately. It claims "not-private" if they
+    were estimated with a seed.
 
     Parameters
     ----------
     lower, upper : float or ndarray of shape (n_features,)
+        Lower and upper bounds, in the units of the data.
     spent : PrivacySpent
-        What the estimate spent.
+        Statement of the estimate.
     release_id : str, default=""
-        Names the release, so that copies are counted once. "": a new one is drawn.
+        Identifier of the release, so that copies are counted once. "": a new one is drawn.
 
     Raises
     ------
     TypeError
-        ``spent`` is no PrivacySpent, or ``release_id`` no text.
+        ``spent`` is not a PrivacySpent, or ``release_id`` is not a text.
 
     Notes
     -----
-    **Privacy.** Copies, clones and pickles carry the statement on. What is taken out of the pair (one side,
-    one column, a sum with a margin) is a plain number or array, as if it were public: add the cost yourself,
-    or let a ledger do so, which was charged when the bounds were estimated.
+    **Privacy.** Copies, clones and pickles keep the statement. A part of the pair (one side, one column, a
+    sum with a margin) is a plain number or array and is treated as public. Then add the cost yourself, or
+    use a ledger: it was charged when the bounds were estimated.
 
     Examples
     --------
@@ -736,7 +726,7 @@ class EstimatedBounds(Sequence[Any]):
 
 
 def estimates_in(value: Any) -> Iterator[EstimatedBounds]:
-    """Yield the estimated bounds in a parameter: itself, or in a dict, list or tuple."""
+    """Yield the estimated bounds in a parameter: the parameter itself, or items of a dict, list or tuple."""
     if isinstance(value, EstimatedBounds):
         yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -745,7 +735,7 @@ def estimates_in(value: Any) -> Iterator[EstimatedBounds]:
 
 
 def reasons_of_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
-    """Return why a release with such parameters is not private: estimates among them that are not."""
+    """Return why a release with such parameters is not private: estimates in them that are not private."""
     found = (
         f"{name} were estimated without privacy: {'; '.join(bounds.spent.reasons)}"
         for name in names
@@ -756,13 +746,14 @@ def reasons_of_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
-    """Return declared parameters as a statement names them, with the cost of those that were estimated.
+    """Return the names of declared parameters for a statement, with the cost of estimated ones.
 
     Parameters
     ----------
     estimator : estimator
+        An estimator with these parameters.
     names : iterable of str
-        Parameters that say what is known of the rows, such as bounds; None counts as not declared.
+        Names of parameters that declare properties of the rows, such as bounds. None counts as not declared.
 
     Returns
     -------
@@ -771,8 +762,8 @@ def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
 
     Notes
     -----
-    **Privacy.** Only parameters are looked at. Estimated bounds were charged before: their cost is named,
-    but it is no part of what the estimator spends.
+    **Privacy.** Only parameters are read. Estimated bounds were charged before. Their cost is named, but it
+    is not a part of the estimator's spending.
 
     Examples
     --------
@@ -789,7 +780,7 @@ def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def estimate_behind(value: Any, name: str) -> EstimatedBounds | None:
-    """Return the one estimate in a parameter, if there is any.
+    """Return the single estimate in a parameter, or None.
 
     Raises
     ------
@@ -803,12 +794,12 @@ def estimate_behind(value: Any, name: str) -> EstimatedBounds | None:
 
 
 def encode_estimate(bounds: EstimatedBounds) -> dict[str, Any]:
-    """Return what an estimate carries besides its numbers, as JSON values."""
+    """Return the statement and the identifier of an estimate as JSON values."""
     return {"spent": bounds.spent.to_dict(), "release_id": bounds.release_id}
 
 
 def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
-    """Return numbers with what `encode_estimate` wrote; ValueError for anything else."""
+    """Return the estimate of a pair of numbers and the output of `encode_estimate`; else ValueError."""
     lower, upper = pair
     fields = Fields(content, ("spent", "release_id"), what="an estimate")
     release_id = fields.text("release_id")
@@ -818,7 +809,7 @@ def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
 
 
 def source_of_input(value: Any) -> str:
-    """Return where a parameter that is given came from."""
+    """Return the source of a given parameter."""
     return "estimated, and charged separately" if any(estimates_in(value)) else "declared"
 
 
@@ -836,7 +827,7 @@ _OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
 _LABEL = 8  # column of a row
 RECORD = ("purpose", "person", "approver", "expiry")
 _N_OTHERS = 13  # columns before those of the record
-#: The purpose, person, approver and expiry of a charge, where they were said.
+#: The purpose, person, approver and expiry of a charge, or None.
 Record = tuple[str | None, ...]
 NO_RECORD: Record = (None, None, None, None)
 
@@ -849,37 +840,37 @@ class LedgerEntry(ReadableAmounts):
     Attributes
     ----------
     time : datetime
-        When it was charged, in UTC.
+        Time of the charge, in UTC.
     estimator : str
         Name of the estimator.
     mechanism : str
         Name of the mechanism.
     epsilon, delta : Fraction
-        The amount; the nominal one if the run was not private.
+        The charged amount; the nominal amount if the run was not private.
     relation : {"replace-one", "add-remove", "local", "label", "joint"}
-        Which data sets counted as neighbours.
+        The neighbouring relation, as in `PrivacySpent`.
     unit : {"row", "group", "player"}
-        What a neighbour differed in.
+        The unit of privacy, as in `PrivacySpent`.
     private : bool
         Whether the run claimed differential privacy.
     label : str or None
-        The innermost `PrivacyLedger.label` at the time.
+        The innermost `PrivacyLedger.label` at that time.
     data : str or None
-        The group of data that it touched, as declared by `PrivacyLedger.data`; None: it may touch all.
+        The group of data that the run touched, as declared by `PrivacyLedger.data`. None: it may touch all.
     rho : Fraction or None
         Parameter of zero-concentrated differential privacy, as in `PrivacySpent`.
     sensitivity, noise_scale : int, Fraction or None
         In units of the integer grid, as in `PrivacySpent`.
     purpose, person, approver, expiry : str or None
-        What `PrivacyLedger.record` said at the time: texts of the user, which nothing checks.
+        Texts of the user from `PrivacyLedger.record`; nothing checks them.
 
     See Also
     --------
-    PrivacyLedger.entries : Where entries come from.
+    PrivacyLedger.entries : Returns the entries of a ledger.
 
     Notes
     -----
-    **Privacy**: an entry holds names, a time and amounts, nothing that was computed from rows.
+    **Privacy**: an entry holds names, a time and amounts, but nothing computed from rows.
 
     Examples
     --------
@@ -932,7 +923,7 @@ class LedgerEntry(ReadableAmounts):
         Parameters
         ----------
         today : datetime.date
-            The day to compare with. On the day of its expiry an entry has not expired yet.
+            The day of comparison. On the day of its expiry an entry has not expired yet.
 
         Returns
         -------
@@ -944,7 +935,7 @@ class LedgerEntry(ReadableAmounts):
             return False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry as `PrivacyLedger.to_json` writes it: plain values, amounts as exact text.
+        """Return the entry in the form of `PrivacyLedger.to_json`: plain values, amounts as exact text.
 
         Returns
         -------
@@ -955,12 +946,12 @@ class LedgerEntry(ReadableAmounts):
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> Self:
-        """Read `to_dict` back.
+        """Return the entry that `to_dict` wrote.
 
         Parameters
         ----------
         entry : mapping
-            What `to_dict` returned, possibly through JSON.
+            Output of `to_dict`, possibly through JSON.
 
         Returns
         -------
@@ -969,7 +960,7 @@ class LedgerEntry(ReadableAmounts):
         Raises
         ------
         ValueError
-            If something is missing, left over, or no amount or time.
+            Something is missing or unknown, or is no valid amount or time.
         """
         with codec.readable():
             found = cls(**_decode_entry(entry))
@@ -977,7 +968,7 @@ class LedgerEntry(ReadableAmounts):
         return found
 
     def to_row(self) -> tuple[str | int | None, ...]:
-        """Return the entry as the columns of the ledger's table, over which its hash is."""
+        """Return the entry as the columns of the ledger's table, which its hash covers."""
         return tuple({**self.to_dict(), "private": int(self.private)}.values())
 
 
@@ -989,7 +980,7 @@ def to_row(
     data: str | None,
     record: Record = NO_RECORD,
 ) -> tuple[str | int | None, ...]:
-    """Return a run as the columns of the ledger's table, charged now."""
+    """Return a run as the columns of the ledger's table, with the current time."""
     time = datetime.now(UTC).isoformat()
     amounts = to_text(epsilon), to_text(spent.delta)
     kind = spent.relation, spent.unit, int(spent.private)
@@ -998,13 +989,13 @@ def to_row(
 
 
 def same_charge(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Return whether two rows differ in nothing but their times, labels and records."""
+    """Return whether two rows differ at most in their times, labels and records."""
     ours, theirs = (it[1:_LABEL] + it[_LABEL + 1 : _N_OTHERS] for it in (row, other))
     return ours == theirs
 
 
 def from_row(*row: Any) -> LedgerEntry:
-    """Return the entry of a row; TypeError or ValueError if it is none."""
+    """Return the entry of a row; TypeError or ValueError if the row is not valid."""
     names = (field.name for field in fields(LedgerEntry))
     return LedgerEntry(**_decode_entry(dict(zip(names, row, strict=True))))
 

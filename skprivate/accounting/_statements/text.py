@@ -15,10 +15,10 @@ Statement = Mapping[str, Any]
 
 RELATIONS = {
     "replace-one": "replace-one: data sets of the same size that differ in one unit's values",
-    "add-remove": "add-remove: data sets of which one has one unit more",
-    "local": "local: each unit's report is private by itself, whatever it holds",
+    "add-remove": "add-remove: data sets of which one has one additional unit",
+    "local": "local: each unit's report is private by itself, whatever the unit's values are",
     "label": "label: data sets that differ in one unit's label; the features are NOT protected",
-    "joint": "joint: all that others see of one unit, whatever it holds; what it does itself is NOT covered",
+    "joint": "joint: everything that others see is protected; the unit's own actions are NOT covered",
 }
 UNITS = {
     "row": "row: one ROW is protected; persons with several rows are not covered without `groups`",
@@ -37,8 +37,8 @@ SOURCES = {
 #: The second line of a statement, wherever it is shown: a fit does not see the pipeline around it.
 SCOPE = ("of this step alone", "a pipeline's other steps are not covered; see privacy_report(pipeline)")
 _STATUS = {
-    "exact": "exact: no bound below it holds",
-    "upper_bound": "upper bound: proven, the true leakage may be less",
+    "exact": "exact: no smaller bound holds",
+    "upper_bound": "upper bound: proven; the true leakage may be less",
     "estimate": "estimate: right with confidence {}",
 }
 _CRITERIA = {
@@ -49,26 +49,27 @@ _CRITERIA = {
 _SENTENCES = {
     "pml": "For an adversary whose prior is {prior}, {subject} raises the best success probability of any "
     "guess about your value by at most the factor {factor}",
-    "dp": "Whatever an adversary knows beforehand, your data change the probability of any outcome of "
+    "dp": "Whatever an adversary already knows, your data change the probability of any outcome of "
     "{subject} by at most the factor {factor}",
 }
 _SENTENCES["corollary1"] = _SENTENCES["pml"]
 
-#: Noise whose sensitivity is the squared one in L2.
+#: Noise whose sensitivity is the squared L2 sensitivity.
 GAUSSIAN = "discrete Gaussian"
 #: Fields of a release that are amounts.
 AMOUNTS_OF_RELEASE = ("sensitivity", "noise_scale", "epsilon", "rho", "times")
 
-#: Relative error of what is called exact, many times that of the floats behind it.
+# The numbers that follow are set by hand.
+#: Relative error of an exact guarantee; many times the error of the floats behind it.
 ROUNDING = 1e-9
-_WIDTH = 200  # characters of one printed value: bounds of a thousand features stay one line
-# Beyond it a factor is printed as a power of e; beyond the other one, as one of ten.
+_WIDTH = 200  # characters of one printed value: bounds of a thousand features stay on one line
+# A factor with a larger exponent is printed as a power of e; a larger factor, as a power of ten.
 _LARGEST_EXPONENT = 700
 _LARGEST_PLAIN = 10**6
 
 
 def describe_spent(statement: Statement) -> str:
-    """Return the text of what one run spent, the claim first."""
+    """Return the text of a run's statement, the claim first."""
     claim, *rows = rows_of_spent(statement)
     rows = [claim, *scope_of_spent(statement), *rows, *rows_of_releases(statement)]
     lines = [f"{name}: {text}" for name, text in rows]
@@ -76,7 +77,7 @@ def describe_spent(statement: Statement) -> str:
 
 
 def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
-    """Return names and texts of everything that is stated about a run, the claim first."""
+    """Return names and texts of all parts of a run's statement, the claim first."""
     rows = [
         *_claim_rows(statement),
         ("mechanism", statement["mechanism"]),
@@ -92,7 +93,7 @@ def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
 
 
 def scope_of_spent(statement: Statement) -> list[tuple[str, str]]:
-    """Return `SCOPE` as the row that follows the claim; a game is no step of a pipeline, and has none."""
+    """Return `SCOPE` as the row after the claim; a game has none, since it is no step of a pipeline."""
     return [] if statement["unit"] == "player" else [SCOPE]
 
 
@@ -122,7 +123,7 @@ def describe_guarantee(statement: Statement) -> str:
     share = f" (of it {allowance:.2g} for the grid and for rounding)" if allowance else ""
     status = _STATUS[statement["status"]].format(_describe_confidence(statement))
     if statement["status"] == "exact" and allowance:
-        status = "exact but for that: without a grid no bound below the rest holds"
+        status = "exact except for that part: without a grid, no bound below the rest holds"
     lines = [
         f"Guarantee: {_CRITERIA[statement['criterion']]} of {statement['subject']}",
         f"epsilon: {decode_number(statement['epsilon']):.6g} nats{share}",
@@ -170,17 +171,17 @@ def describe_report(statement: Statement, headline: str) -> str:
 
 
 def describe_step(step: Statement) -> str:
-    """Return what one fitted object did with the private rows, on one line."""
+    """Return how one fitted object used the private rows, on one line."""
     return escape_controls(f"{name_of_step(step)}: {step['status']}: {step['reason']}")
 
 
 def name_of_step(step: Statement) -> str:
-    """Return where a fitted object stands, and its class."""
+    """Return the path and the class of a fitted object."""
     return escape_controls(f"{step['path']} ({step['estimator']})")
 
 
 def describe_audit(audit: Statement) -> str:
-    """Return what an audit found; its bound is rounded down, but for the last bits of a float."""
+    """Return the result of an audit; its bound is rounded down, except for the last bits of a float."""
     bound = decode_required(audit["lower_bound"])
     digits = math.floor(bound * 10**4 + Fraction(1, 10**9)) / 10**4
     return (
@@ -194,7 +195,7 @@ def describe_package(package: Statement) -> str:
 
 
 def describe_amount(amount: Fraction | float, *, down: bool = False) -> str:
-    """Return an amount to six digits, as `show` does, and exactly where that is something else."""
+    """Return an amount to six digits, as `show` does, and also exactly if that is different."""
     if amount == math.inf:
         return "infinite"
     rounded = show(amount, down=down)
@@ -250,7 +251,7 @@ def _leakage_rows(statement: Statement) -> list[tuple[str, str]]:
 
 
 def _describe_confidence(statement: Statement) -> str:
-    """Return a confidence to six digits, or all of them where six say more."""
+    """Return a confidence to six digits, or to all digits if six would exceed it."""
     if statement["confidence"] is None:
         return ""
     confidence = decode_number(statement["confidence"])
@@ -259,7 +260,7 @@ def _describe_confidence(statement: Statement) -> str:
 
 
 def show_factor(epsilon: float) -> str:
-    """Return e^epsilon to three digits, rounded up (but for the last bits, so that e^log(2) is 2.00)."""
+    """Return e^epsilon to three digits, rounded up (except for the last bits: e^log(2) is 2.00)."""
     if epsilon > _LARGEST_EXPONENT:
         return f"e^{math.ceil(epsilon)}"
     rounded = _ceiling(max(1.0, math.exp(epsilon) * (1 - ROUNDING)))
@@ -270,9 +271,9 @@ def _ceiling(number: float) -> Any:
     return Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(number)
 
 
-# Statements as blocks of a model card's section on privacy, in Markdown; every text is escaped.
+# Statements as blocks of the privacy section of a model card, in Markdown; every text is escaped.
 
-# What Markdown or HTML would read as markup.
+# Characters that Markdown or HTML would read as markup.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 
 
@@ -287,9 +288,9 @@ def blocks_of_spent(statement: Statement) -> list[str]:
 
 
 def blocks_of_report(statement: Statement, headline: str) -> list[str]:
-    """Return the blocks of a whole fitted object: its headline, its steps, and every release."""
+    """Return the blocks of a whole fitted object: its headline, its steps, and all releases."""
     steps = [f"- {_escape_markdown(describe_step(step))}" for step in statement["steps"]]
-    alone = "" if statement["private"] else " Of this step alone; the whole is NOT PRIVATE:"
+    alone = "" if statement["private"] else " Of this step alone; the whole object is NOT PRIVATE:"
     blocks = [f"**{_escape_markdown(headline)}**", "\n".join(steps)]
     for step in statement["steps"]:
         if step["spent"] is not None:
@@ -299,7 +300,7 @@ def blocks_of_report(statement: Statement, headline: str) -> list[str]:
 
 
 def blocks_of_text(text: str) -> list[str]:
-    """Return the blocks of a statement that is written in lines: the first, and a list of the others."""
+    """Return the blocks of a statement of several lines: the first line, and a list of the other lines."""
     head, *lines = text.splitlines()
     items = [f"- {_escape_markdown(line.strip().removeprefix('- '))}" for line in lines]
     return [f"**{_escape_markdown(head)}**", "\n".join(items)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs every check on one estimator, by itself or as a parametrisation of pytest."""
+"""Run every check on one estimator, directly or as a parametrisation of pytest."""
 
 import dataclasses
 import functools
@@ -15,7 +15,7 @@ from .requirements import NotApplicable
 
 Check = Callable[[AuditCase], None]
 
-#: Every check, in the order in which they run: cheap and telling ones first.
+#: Every check, in the order in which they run: cheap checks that find much come first.
 CHECKS: tuple[Check, ...] = (
     fits.check_fit,
     statements.check_privacy_spent,
@@ -80,55 +80,55 @@ def check_private_estimator(
     Parameters
     ----------
     estimator : estimator or AuditCase
-        Unfitted, with its domain declared (bounds, classes) as a private fit needs it; best with epsilon near
-        1.5, where too little noise shows soonest.
+        Unfitted, with a declared domain (bounds, classes) as a private fit needs it. An epsilon near 1.5 is
+        best, because too little noise then shows soonest.
     data : mapping, default=None
         Arguments of ``fit`` from which neighbours are made, see `AuditCase.of`. None: random rows.
     expected_failed_checks : mapping, default=None
-        Name of a check -> why it fails. It then ends as "xfail" and not as an error.
+        Name of a check -> why it fails. Its status is then "xfail", and there is no error.
     only : iterable of str, default=None
         Names of the checks to run. None: all.
     thorough : bool, default=False
         As in `AuditCase`: up to a minute for an estimator, not ten seconds.
     time_limit : float, default=120.0
-        Seconds for each check. One that is not done by then fails, and those behind it are not run: a fit
-        that hangs is named, too.
+        Seconds for each check. A check that has not ended by then fails, and later checks do not run. So a
+        fit that hangs is reported too.
     on_fail : {"raise"} or None, default="raise"
-        Whether the first failure is raised, or only noted.
+        "raise": the first failure is raised. None: failures are only returned.
 
     Returns
     -------
     results : list of dict
         One for every check: ``estimator``, ``check_name``, ``status``, ``reason`` and ``seconds``. The status
-        is "passed", "failed", "xfail", "skipped" (the check does not apply) or "too weak" (on these data, or
-        with this epsilon, a right estimator and a wrong one look alike). The reason says why, and what would
-        be enough.
+        is "passed", "failed", "xfail", "skipped" or "too weak". "skipped": the check does not apply. "too
+        weak": the check cannot distinguish a right estimator from a wrong one with these data or this
+        epsilon. The reason explains the status, and what would be enough.
 
     Raises
     ------
     AssertionError
-        A check failed, and `on_fail` is "raise". Its message begins with the name of the check.
+        A check failed, and `on_fail` is "raise". The message begins with the name of the check.
     TypeError, ValueError
-        That is no unfitted estimator, or an argument is not as described.
+        ``estimator`` is not an unfitted estimator, or an argument is not as described.
     TimeoutError
-        A trial fit, which shows what the neighbours are, has not ended in time.
+        A trial fit, which determines the neighbours, has not ended in time.
 
     See Also
     --------
     parametrize_with_private_checks : The same for pytest.
-    AuditCase : Own data sets, and how to read what was released.
+    AuditCase : For your own data sets, or another way of reading the released numbers.
 
     Notes
     -----
-    Most checks need nothing but ``fit``. Those that record the calls of mechanisms need estimators that take
-    their noise from `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop
-    what their losers drew, are judged by the state of fitted objects. A check that does not apply is skipped
-    and says why: read the reasons. "too weak" is neither a pass nor a failure: a check cannot distinguish
-    right from wrong where a row moves no number far enough, or where epsilon is so large that noise is mostly
-    0. A right estimator fails one comparison with a probability below 1e-9.
+    Most checks need only ``fit``. Checks that record the calls of mechanisms need estimators that take their
+    noise from `skprivate.noise` or `skprivate.randomizers`. Other estimators are judged by the state of
+    fitted objects. So are private searches, which drop the draws of candidates that lose. A check that does
+    not apply is skipped with a reason: read the reasons. "too weak" is neither a pass nor a failure. It means
+    that a row changes no number by enough, or that epsilon is so large that noise is mostly 0. A right
+    estimator fails one comparison with a probability below 1e-9.
 
-    **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. Never
-    give it private rows.
+    **Privacy**: a passed battery is no proof. It means that these bugs were searched for and not found. Never
+    pass private rows.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def check_private_estimator(
     if unknown := wanted - known.keys():
         raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
     results: list[dict[str, Any]] = []
-    # Why no further check can show anything, "" as long as they can.
+    # Reason why later checks are useless, "" if they are not.
     stopped = ""
     for check in (check for name, check in known.items() if name in wanted):
         result = _run(check, case, dict(expected_failed_checks or {}), time_limit, stopped)
@@ -173,7 +173,7 @@ def _check_options(
     if on_fail not in ("raise", None):
         raise ValueError('on_fail must be "raise" or None.')
     if isinstance(only, str):
-        raise TypeError(f"only must hold names of checks: [{only!r}], say.")
+        raise TypeError(f"only must be a list of names of checks, such as [{only!r}].")
     if expected_failed_checks is not None and not isinstance(expected_failed_checks, Mapping):
         raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
     if not time_limit > 0:
@@ -206,7 +206,7 @@ def _run(
 
 
 def apply_within(time_limit: float, check: Check, case: AuditCase) -> None:
-    """Run one check for a limited time, unless the case says why it does not apply."""
+    """Run one check for a limited time, unless the notes of the case give a reason to skip it."""
     if check.__name__ in case.notes:
         raise NotApplicable(case.notes[check.__name__])
     try:
@@ -214,7 +214,7 @@ def apply_within(time_limit: float, check: Check, case: AuditCase) -> None:
     except NotApplicable:
         raise
     except SkipTest as error:
-        raise AssertionError("a fit raises SkipTest: no estimator says which checks apply") from error
+        raise AssertionError("a fit raises SkipTest: no estimator decides which checks apply") from error
 
 
 def as_case(estimator: Any, data: Mapping[str, Any] | None = None) -> AuditCase:
@@ -236,9 +236,9 @@ def parametrize_with_private_checks(
     ----------
     estimators : iterable of estimator or AuditCase
     expected_failed_checks : callable, default=None
-        Takes an estimator, returns the checks that it fails, with the reasons: they become strict xfails.
+        Takes an estimator and returns the checks that it fails, with the reasons. They become strict xfails.
     ids : callable, default=None
-        Takes the case, returns its part of the test's name. None: the estimator's class.
+        Takes the case and returns its part of the test's name. None: the estimator's class.
     thorough, time_limit : bool, float
         As in `check_private_estimator`.
 

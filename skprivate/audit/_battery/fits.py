@@ -28,7 +28,7 @@ _ROWS = ("self", "X", "y")
 
 
 def check_fit(case: AuditCase) -> None:
-    """``fit`` works on ordinary rows within the declared domain, with the arguments that it is given."""
+    """``fit`` works on ordinary rows within the declared domain, with the given arguments."""
     given = {*case.data_sets[0], *_ROWS}
     parameters = inspect.signature(type(case.estimator).fit).parameters.values()
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -36,7 +36,7 @@ def check_fit(case: AuditCase) -> None:
     missing = [name for name in needed if name not in given]
     require(
         not missing,
-        f"{name_of(case)}.fit needs {', '.join(missing)}: hand over data that hold them, such as "
+        f"{name_of(case)}.fit needs {', '.join(missing)}: pass data that hold them, such as "
         '{"X": X, "y": y, "groups": groups}',
     )
     try:
@@ -58,7 +58,7 @@ def check_parameters_unchanged(case: AuditCase) -> None:
 
 
 def check_fit_then_use(case: AuditCase) -> None:
-    """``fit_transform`` and ``fit_predict`` give what ``fit`` and then ``transform`` or ``predict`` give."""
+    """``fit_transform`` and ``fit_predict`` agree with ``fit`` and then ``transform`` or ``predict``."""
     publishable(case.fit(0))
     replay = replayed_case(case)
     if replay is None or "X" not in case.data_sets[0]:
@@ -69,16 +69,16 @@ def check_fit_then_use(case: AuditCase) -> None:
             direct = replay.call(both, rows)
             model = case.record(rows, replay.given_outputs)[0]
             same = same_value(np.asarray(direct), np.asarray(getattr(model, use)(rows["X"])))
-            require(same, f"{both} gives something else than fit and {use}")
+            require(same, f"{both} and fit with {use} give different results")
 
 
-# Checks of the declared domain: nothing is read from rows, and rows outside of it change no message.
+# Checks of the declared domain: nothing is read from rows, and rows outside it change no message.
 
 _DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
 
 
 def check_domain_is_declared(case: AuditCase) -> None:
-    """Without declared bounds or classes a fit says that it leaks, refuses, or reads nothing from rows."""
+    """Without declared bounds or classes a fit warns of the leak, refuses, or reads nothing from rows."""
     known = case.estimator.get_params(deep=False) if hasattr(case.estimator, "get_params") else {}
     declared = [name for name in _DOMAIN if known.get(name) is not None]
     for names in [*([name] for name in declared), *([declared] if len(declared) > 1 else [])]:
@@ -101,8 +101,8 @@ def _require_equal_domains(case: AuditCase, when: str) -> None:
     names = ("bounds_", "bounds_y_", "classes_", "n_classes_", "partition_")
     model = case.fit(0)
     published_state(case, model)
-    # Splits that private rows chose by a noisy selection, or by reports of some of them, were released, and
-    # say nothing about the domain.
+    # Splits chosen by a noisy selection, or by reports of some private rows, are releases and do not describe
+    # the domain.
     shaped = getattr(model, "rule_", None) == "private" or getattr(model, "split_counts_", None) is not None
     covered = ("partition_",) if shaped else ()
     mine = {name: getattr(model, name) for name in names if hasattr(model, name) and name not in covered}
@@ -113,7 +113,7 @@ def _require_equal_domains(case: AuditCase, when: str) -> None:
 
 
 def check_sample_weight(case: AuditCase) -> None:
-    """``fit`` takes no weights, or bounds what a heavy row can do."""
+    """``fit`` takes no weights, or bounds the effect of a row with a large weight."""
     if "sample_weight" not in inspect.signature(type(case.estimator).fit).parameters:
         return
     rows = [dict(data, sample_weight=np.ones(len(data["X"]))) for data in case.data_sets[-3:]]
@@ -132,7 +132,7 @@ def check_sample_weight(case: AuditCase) -> None:
 
 
 def check_rows_outside_the_domain(case: AuditCase) -> None:
-    """Rows outside the bounds and labels outside the classes change no message and raise nothing."""
+    """Rows outside the bounds and labels outside the classes change no message and raise no error."""
     warned = set()
     for k in range(len(case.data_sets)):
         try:
@@ -145,7 +145,7 @@ def check_rows_outside_the_domain(case: AuditCase) -> None:
 
 
 def check_labels_outside_the_classes(case: AuditCase) -> None:
-    """A private label that no class has shows nowhere."""
+    """A private label outside the classes shows nowhere."""
     if not is_classifier(case.estimator):
         raise NotApplicable("not a classifier")
     rows = case.data_sets[0]
@@ -160,7 +160,7 @@ def check_labels_outside_the_classes(case: AuditCase) -> None:
 
 
 def check_missing_values(case: AuditCase) -> None:
-    """NaN is treated alike in whatever row it stands, and no message names it."""
+    """NaN is treated in the same way in every row, and no message shows its row."""
     rows = case.data_sets[0]
     require_cells(rows)
     outcomes: set[tuple[str, ...]] = set()
@@ -172,9 +172,9 @@ def check_missing_values(case: AuditCase) -> None:
             outcomes.add(warnings_of(case, {**rows, "X": X}))
         except Exception as error:
             outcomes.add((type(error).__name__, str(error)))
-    require(len(outcomes) == 1, "what happens to NaN depends on the row that holds it")
+    require(len(outcomes) == 1, "the treatment of NaN depends on the row that holds it")
 
 
 def warnings_of(case: AuditCase, data: Any) -> tuple[str, ...]:
-    """Return what a fit warns of, but for warnings about the released values."""
+    """Return the warnings of a fit, except warnings about the released values."""
     return tuple(one for one in case.fit_with_warnings(data, random_state=0)[1] if "Utility" not in one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that draw noise or fit again and again: variances, lower bounds on epsilon, and low bits."""
+"""Checks with many draws of noise or many fits: variances, lower bounds on epsilon, and low bits."""
 
 import functools
 import math
@@ -39,55 +39,55 @@ from .requirements import (
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]
 CONFIDENCE = 1 - FALSE_ALARM
-# By them noise of half the scale is refuted from epsilon 0.1 on, and its variance is known to 1 %.
+# Number of draws: they refute noise of half the scale from epsilon 0.1 on, and give its variance to 1 %.
 _DRAWS = 60_000
 _HALF = Fraction(1, 2)
-# An event at m places has a probability near 2^-m: at 4, some 3,700 of the draws are left to count.
+# An event at m places has a probability near 2^-m. At 4 places, some 3,700 of the draws remain to count.
 _MOST_PLACES = 4
-# Each number of places is audited: together they alarm falsely as often as one audit elsewhere.
+# Each number of places is audited. Together the audits have the false alarms of one other audit.
 _CONFIDENCE_OF_PLACES = 1 - FALSE_ALARM / _MOST_PLACES
-# Losses of one place at which it is tried whether half the noise would show.
+# Losses of one place that are tried for whether half the noise would show; set by hand.
 _LOSSES = np.geomspace(0.01, 10, 61).tolist()
-# Standard errors; beyond them with a probability below 1e-9.
+# Standard errors; larger deviations have a probability below 1e-9.
 _SIGMAS = 7.0
-# Of a variance: where the standard error is larger, twice the noise would pass.
+# Largest standard error of a variance: with a larger one, twice the noise would pass.
 _LARGEST_ERROR = 0.5
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
-    """The noise of the worst pair, drawn again many times, reveals no more than was predicted for it."""
+    """Many new draws of the noise of the worst pair reveal no more than its predicted loss."""
     pair, by_rho = worst_recorded_pair(case)
     audit = audit_of_noise(pair, by_rho=by_rho)
     require(audit.passed, str(audit))
 
 
 def check_audit_catches_half_the_noise(case: AuditCase) -> None:
-    """The same audit refutes the same mechanisms with half the noise: else its passing would mean little."""
+    """The same audit refutes half the noise of these mechanisms: otherwise a passed one means little."""
     pair, by_rho = worst_recorded_pair(case)
     audit = audit_of_noise(pair, by_rho=by_rho, factor=_HALF)
     if audit.passed:
-        _require_a_telling_loss(_audit_of_places(places_of(*pair)[-1:], by_rho, _HALF), by_rho)
-    require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
+        _require_a_clear_loss(_audit_of_places(places_of(*pair)[-1:], by_rho, _HALF), by_rho)
+    require(not audit.passed, f"half the noise is not noticed on these data sets: {audit}")
 
 
-def _require_a_telling_loss(audit: EpsilonAudit, by_rho: bool) -> None:
-    """Give up where the place that loses most loses too little, or so much that an event is never seen."""
-    telling = [loss for loss in _LOSSES if _shows_half_the_noise(loss, audit, by_rho)]
+def _require_a_clear_loss(audit: EpsilonAudit, by_rho: bool) -> None:
+    """Give up if the largest loss of one place is too small, or so large that an event is never seen."""
+    clear = [loss for loss in _LOSSES if _shows_half_the_noise(loss, audit, by_rho)]
     loss = float(audit.predicted or 0.0)
-    if not telling:
-        raise TooWeakToTell("no event of the reports is frequent enough: let there be fewer cells")
-    if not telling[0] <= loss <= telling[-1]:
+    if not clear:
+        raise TooWeakToTell("no event of the reports is frequent enough: use fewer cells")
+    if not clear[0] <= loss <= clear[-1]:
         raise TooWeakToTell(
-            f"half the noise shows where a released number loses {telling[0]:.2g} to {telling[-1]:.2g}, and "
-            f"the most on these data is {loss:.2g}: take data of which one unit moves a number further, or "
-            f"{np.clip(loss, telling[0], telling[-1]) / loss:.3g} times the epsilon"
+            f"half the noise shows if a released number loses {clear[0]:.2g} to {clear[-1]:.2g}, and the "
+            f"largest loss on these data is {loss:.2g}: use data in which one unit changes a number by more, "
+            f"or {np.clip(loss, clear[0], clear[-1]) / loss:.3g} times the epsilon"
         )
 
 
 def _shows_half_the_noise(loss: float, audit: EpsilonAudit, by_rho: bool) -> bool:
-    """Whether an audit refutes a loss if twice of it is true, six standard errors from what is expected."""
+    """Return whether an audit refutes a loss if the true one is twice as large, six standard errors aside."""
     n = min(audit.trials)
-    # Of Laplace noise the middle of the two numbers parts one half; of reports, the event that was chosen.
+    # For Laplace noise the event is being beyond the middle of both numbers; for reports, the chosen event.
     likely, unlikely = min(audit.hits[0], n // 2), min(audit.hits[0], n // 2) * math.exp(-2 * loss)
     if by_rho:
         likely, unlikely = n * norm.cdf(loss), n * norm.cdf(-loss)
@@ -106,14 +106,14 @@ def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Recording, Recording], b
 
 
 def worst_fits(case: AuditCase) -> tuple[RecordedFit, RecordedFit]:
-    """Return the recorded fits of the pair with the greatest loss; skips where it is not known."""
+    """Return the recorded fits of the pair with the greatest loss; skip the check if it is not known."""
     found = search_neighbours(case)
     if found.differing_releases:
         raise NotApplicable("neighbours release different things, see check_sensitivity_fuzz")
     if found.pair is None or found.noise_is_added_elsewhere:
         raise NotApplicable(
-            "no noise came from skprivate's mechanisms, or not what meets private numbers, or only the best "
-            "of several draws is kept, so losses cannot be recorded"
+            "losses cannot be recorded: no noise came from skprivate's mechanisms, or not the noise that is "
+            "added to private numbers, or only the best of several draws is kept"
         )
     return found.pair
 
@@ -121,10 +121,11 @@ def worst_fits(case: AuditCase) -> tuple[RecordedFit, RecordedFit]:
 def audit_of_noise(
     pair: tuple[Recording, Recording], *, by_rho: bool, factor: Fraction = Fraction(1)
 ) -> EpsilonAudit:
-    """Audit fresh draws of the recorded mechanisms around either fit's exact integers.
+    """Audit new draws of the recorded mechanisms around the exact integers of either fit.
 
-    Where the fits differ most, and where they differ most in a few places: one place shows a little too
-    little noise best, several show it where each loses little. Returned is the audit nearer to refuting.
+    The audits use the place where the fits differ most, and the few places where they differ most. One place
+    is best for slightly too little noise, several are better if each loses little. The audit that is nearest
+    to a refutation is returned.
     """
     places = places_of(*pair)
     if not places:
@@ -157,14 +158,14 @@ def _audit_of_places(places: list[Place], by_rho: bool, factor: Fraction) -> Eps
 
 
 def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
-    """Log likelihood ratios of fresh outputs, by the recorded noise; of a local mechanism, its reports."""
+    """Return log likelihood ratios of new outputs by the recorded noise; for a local mechanism, reports."""
     total = np.zeros(_DRAWS)
     for one, f, g in places:
         drawn = one.with_noise_times(factor).randomize(_trials(one.mechanism, f), generator)
         if one.scale is None:
             # Every user in one call is a trial.
             return drawn
-        # Differences first: they are exact, and small.
+        # Differences come first: they are exact and small.
         to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
         scale = float(one.scale or 1)
         if isinstance(one.mechanism, DiscreteGaussianMechanism):
@@ -175,13 +176,16 @@ def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
 
 
 def _trials(mechanism: Any, value: int) -> NDArray[np.int64]:
-    """Return the values of many trials: of reports about one of several columns, the same in every column."""
+    """Return the values of many trials; for reports about one of several columns, the same in all columns."""
     n_columns = getattr(mechanism, "n_columns", None)
     return np.full(_DRAWS if n_columns is None else (_DRAWS, n_columns), value, dtype=np.int64)
 
 
 def places_of(mine: Recording, theirs: Recording) -> list[Place]:
-    """Return where two fits differ most, with either integer: many small losses hide one another's events."""
+    """Return the places where two fits differ most, with both integers.
+
+    They are few, because many small losses hide each other's events.
+    """
     places = [
         (one, int(f), int(g))
         for one, other in zip(mine.releases, theirs.releases, strict=True)
@@ -192,7 +196,7 @@ def places_of(mine: Recording, theirs: Recording) -> list[Place]:
 
 
 def _loss_at(places: list[Place], by_rho: bool) -> Any:
-    """Loss of these places alone."""
+    """Return the loss of these places alone."""
     recordings = [
         Recording([Release(place[0].mechanism, np.array([place[side]]), place[0].output) for place in places])
         for side in (1, 2)
@@ -201,7 +205,7 @@ def _loss_at(places: list[Place], by_rho: bool) -> Any:
 
 
 def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
-    """Outputs drawn again at the place where two fits differ most."""
+    """Return new outputs at the place where two fits differ most."""
     places = places_of(mine, theirs)
     if not places:
         raise NotApplicable("no pair of these data sets differs in what is released")
@@ -224,34 +228,34 @@ def check_noise_variance(case: AuditCase) -> None:
         require(stated <= min(scales) < stated + 1, "privacy_spent_.noise_scale is not what was drawn")
     for mechanism in {release.scale: release.mechanism for release in recording.releases}.values():
         noise = mechanism.randomize(np.zeros(_DRAWS, dtype=np.int64), generator).astype(np.float64)
-        # The kurtosis of discrete Laplace noise is 6 and 1 / variance, and that of Gaussian noise is less.
+        # The kurtosis of discrete Laplace noise is 6 plus 1 / variance; that of Gaussian noise is less.
         error = _SIGMAS * math.sqrt((5 + 1 / max(mechanism.variance, 1 / _DRAWS)) / _DRAWS)
         if error > _LARGEST_ERROR:
-            raise TooWeakToTell("noise of this scale is hardly ever drawn: choose a smaller epsilon, 1.5 say")
+            raise TooWeakToTell("noise of this scale is almost always 0: choose a smaller epsilon, say 1.5")
         ratio = noise.var() / mechanism.variance
         require(abs(ratio - 1) < error, f"noise of {ratio:.3f} times the variance that its scale states")
 
 
-# Checks that repeat whole fits: values without noise, and a lower bound on epsilon from what fits leave.
+# Checks that repeat whole fits: values without noise, and a lower bound on epsilon from fitted objects.
 
-# Of one fit: more of them slow the audit, and hide one another.
+# Largest number of values of one fit, set by hand: more of them slow the audit and hide each other.
 _MOST_VALUES = 256
-# Its square is still finite, and so is a sum of those.
+# A number whose square is still finite, and also a sum of such squares.
 _LARGEST = 1e120
-# Below it no half of the noise could be noticed.
+# With fewer trials, half the noise could not be noticed.
 LEAST_TRIALS = 100
-# Processor seconds for whole fits.
+# Processor seconds for whole fits, set by hand.
 _WHOLE_FIT_SECONDS = {False: 8.0, True: 25.0}
 
 
 def check_only_released_values_differ(case: AuditCase) -> None:
-    """Nothing that is the same in every fit of one data set is different on its neighbour.
+    """No value that is the same in every fit on one data set is different on a neighbour.
 
-    Of a mechanism that is epsilon-DP, the probability that k fits on one data set all give v and k fits on a
-    neighbour all give other things, always the same, is at most (1 - e^-epsilon)^k.
+    Take an epsilon-DP mechanism, k fits on one data set that all give v, and k fits on a neighbour that all
+    give the same other value. The probability of this is at most (1 - e^-epsilon)^k.
     """
 
-    # What is recorded was compared on many more, with the same outputs.
+    # Recorded fits were compared on many more data sets, with the same outputs.
     known = search_neighbours(case).pair is not None and not case.thorough
     last = len(case.data_sets) - 1
     some_of_them = sorted({min(1, last), (last + 1) // 2, last} - {0})
@@ -261,7 +265,7 @@ def check_only_released_values_differ(case: AuditCase) -> None:
 
 
 def check_epsilon_of_whole_fits(case: AuditCase) -> None:
-    """What whole fits on two neighbours leave on the object reveals no more than is claimed."""
+    """The fitted objects of many fits on two neighbours reveal no more than the claim."""
     claim = claim_of_fit(case, case.fit(0))
     if claim.rho is not None:
         raise NotApplicable("claims rho: check_epsilon_audit compares it with the noise itself")
@@ -270,8 +274,8 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     found = search_neighbours(case)
     if not case.thorough and found.pair is not None and not found.noise_is_added_elsewhere:
         raise NotApplicable(
-            "the noise was recorded and is audited itself, and the rest of the object was compared: whole "
-            "fits are counted too if the battery is thorough"
+            "the noise was recorded and is audited itself, and the rest of the object was compared. A "
+            "thorough battery counts whole fits too"
         )
     pair, predicted = pair_to_fit(case, claim)
     here, there = whole_fits(case, pair)
@@ -282,15 +286,15 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     hits = counted // 2, math.ceil(counted / 2 * math.exp(-2 * float(predicted)))
     if epsilon_lower_bound(*hits, counted, CONFIDENCE) <= float(predicted):
         raise TooWeakToTell(
-            f"{len(here)} fits show no noise of half the scale: let there be more (n_trials, thorough), or "
-            "choose an epsilon near 1.5"
+            f"{len(here)} fits do not show noise of half the scale: use more fits (n_trials, thorough), or "
+            "an epsilon near 1.5"
         )
 
 
 def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float64]]:
-    """Return what many fits on two neighbours released."""
+    """Return the released numbers of many fits on two neighbours."""
     read = _reader(case, case.fit(0))
-    # One generator for all fits, so that a run can be repeated; of the kind that every estimator takes.
+    # One generator for all fits, so that a run can be repeated; its kind is accepted by every estimator.
     state = np.random.RandomState(11) if case.has("random_state") else None
     fits: list[list[Any]] = [[], []]
     deadline = Deadline(_WHOLE_FIT_SECONDS[case.thorough])
@@ -298,9 +302,9 @@ def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float6
         for side, data in zip(fits, pair, strict=True):
             side.append(read(case.fit(data, random_state=state)))
     if len(fits[0]) < LEAST_TRIALS:
-        raise TooWeakToTell(f"fits are too slow: {len(fits[0])} of {LEAST_TRIALS} in the time that there is")
+        raise TooWeakToTell(f"fits are too slow: {len(fits[0])} of {LEAST_TRIALS} within the time limit")
     if len({len(vector) for vector in fits[0] + fits[1]}) != 1:
-        # How many numbers there are is released too.
+        # The count of numbers is released too.
         return [np.array([[len(vector)] for vector in side], dtype=np.float64) for side in fits]
     return [np.array(vectors) for vectors in fits]
 
@@ -311,12 +315,12 @@ def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[Any, Any], Any]:
         first, second = worst_fits(case)
     except NotApplicable:
         return furthest_pair(case, _reader(case, case.fit(0))), claim.epsilon
-    # A loss beyond the claim is what the audit has to show.
+    # The audit must show a loss beyond the claim.
     return (first.data, second.data), min(search_neighbours(case).loss, claim.epsilon)
 
 
 def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]:
-    """Return what turns a fitted object into the numbers on it that are not the same in every fit."""
+    """Return a function from a fitted object to its numbers that are not the same in every fit."""
     if case.released is not None:
         released = case.released
         return lambda fitted: _as_vector([released(fitted)])
@@ -333,18 +337,18 @@ def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]
 def _as_vector(values: list[Any]) -> NDArray[np.float64]:
     numbers = [np.ravel(value) for value in values if np.asarray(value).dtype.kind in "iufb"]
     flat = np.concatenate(numbers).astype(np.float64)[:_MOST_VALUES] if numbers else np.zeros(1)
-    # Squares of what is compared must be finite.
+    # Squares of the compared numbers must be finite.
     return np.clip(np.nan_to_num(flat), -_LARGEST, _LARGEST)
 
 
-# Checks of the low bits of released numbers, which reveal what noise in floating point hides.
+# Checks of the low bits of released numbers, which can reveal values in spite of floating-point noise.
 
-# A float off the grid shows in the first; several in case that one is 0.
+# Number of fits, set by hand: a float off the grid shows in the first one, unless it is 0.
 _GRID_FITS = 12
 
 
 def released_values(case: AuditCase, model: Any, recording: Recording) -> NDArray[Any]:
-    """Return what one fit released, as one vector; skips where nobody knows."""
+    """Return the released numbers of one fit as one vector; skip the check if they are not known."""
     if case.released is not None:
         return np.ravel(np.asarray(case.released(model)))
     if recording.releases:
@@ -354,7 +358,7 @@ def released_values(case: AuditCase, model: Any, recording: Recording) -> NDArra
     numbers = [np.ravel(mine[path]) for path in noisy if np.asarray(mine[path]).dtype.kind in "iuf"]
     if not numbers:
         raise NotApplicable(
-            "nothing numeric on the fitted object varies; name what is released with `released`"
+            "no number on the fitted object varies; pass `released` to name the released numbers"
         )
     return np.concatenate(numbers)
 
@@ -367,7 +371,7 @@ def check_released_values_on_grid(case: AuditCase) -> None:
         return
     numbers = np.concatenate([one.astype(np.float64) for one in values])
     finite = numbers[np.isfinite(numbers) & (numbers != 0)]
-    # On a grid the largest has less than 2^52 of the steps.
+    # On a grid the largest number is below 2^52 steps.
     on_grid = not len(finite) or int(np.frexp(finite)[1].max()) - int(low_bits(finite).min()) < 52
     message = "released numbers are floats off any grid: their low bits can reveal what the noise hides"
     require(on_grid, message)
@@ -377,7 +381,7 @@ def check_low_bits(case: AuditCase) -> None:
     """The lowest bits of released numbers distinguish neighbours no better than the pair's loss allows."""
     claim = claim_of_fit(case, case.fit(0))
     if claim.rho is not None:
-        raise NotApplicable("claims rho: check_released_values_on_grid looks at the bits")
+        raise NotApplicable("claims rho: check_released_values_on_grid checks the bits")
     try:
         pair, _ = worst_recorded_pair(case)
         values = [fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
@@ -394,21 +398,21 @@ def check_low_bits(case: AuditCase) -> None:
     require(audit.passed, f"low bits: {audit}")
 
 
-# The neighbours whose releases lie furthest apart, of estimators whose noise cannot be recorded.
+# The neighbours whose releases are farthest apart, for estimators whose noise cannot be recorded.
 
 Read = Callable[[Any], NDArray[np.float64]]
 Vector = NDArray[np.float64]
 
 _PAIR_SECONDS = {False: 1.5, True: 10.0}
-# Fits of one data set that show the spread of the noise, or choose a pair where it cannot be repeated.
+# Number of fits of one data set for the spread of the noise, or for the choice of a pair; set by hand.
 _PILOT = 30
 
 
 def furthest_pair(case: AuditCase, read: Read) -> tuple[Any, Any]:
-    """Return two neighbours, the releases of which lie furthest apart in units of their noise.
+    """Return two neighbours whose releases are farthest apart in units of their noise.
 
-    Handed the same randomness, two fits get the same noise, as a rule: what differs is what the rows did.
-    Where fits cannot be repeated so, means of a few fits of the case's own data sets are compared.
+    With the same randomness, two fits usually have the same noise: the difference comes from the rows. If
+    fits cannot be repeated in this way, means of a few fits of the case's own data sets are compared.
     """
     spread = _spread(case, read)
     first, again = (_frozen(case, read, case.data_sets[0]) for _ in range(2))
@@ -420,7 +424,7 @@ def furthest_pair(case: AuditCase, read: Read) -> tuple[Any, Any]:
 
 
 def _pairs(case: AuditCase, read: Read) -> Iterator[tuple[tuple[Any, Vector], tuple[Any, Vector]]]:
-    """Yield neighbours, and what fits on them released with the same noise."""
+    """Yield neighbours, and the releases of fits on them with the same noise."""
     deadline = Deadline(_PAIR_SECONDS[case.thorough])
     given = [(data, _tried(case, read, data)) for data in case.data_sets]
     for i, j in case.neighbours:
@@ -466,7 +470,7 @@ def _distance(one: Vector, other: Vector, spread: Vector) -> tuple[float, float]
 
 
 def _pair_by_means(case: AuditCase, read: Read, spread: Vector) -> tuple[Any, Any]:
-    """Return the case's own pair with the means furthest apart, of a few fits that count for nothing else."""
+    """Return the case's own pair whose means of a few fits are farthest apart; these fits are not counted."""
     vectors = [[read(case.fit(k)) for _ in range(_PILOT)] for k in range(len(case.data_sets))]
     shortest = min(len(spread), *(len(vector) for fits in vectors for vector in fits))
     means = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks on fits that are made again: recorded ones, handed the same outputs, and copies and forks."""
+"""Checks on repeated fits: recorded fits with the same outputs, copies and forks."""
 
 import functools
 import hashlib
@@ -46,45 +46,45 @@ from .requirements import (
     spent_of,
 )
 
-# Checks on recorded fits: data sets that are handed the same outputs differ in the exact integers alone.
+# Checks on recorded fits: fits with the same outputs on different data sets differ only in exact integers.
 
-# Data sets of chains whose lines are traced, which takes ten times as long as a fit.
+# Number of data sets of chains whose lines are traced; a trace takes ten times as long as a fit. Set by hand.
 _MOST_TRACED = 8
-# Choices of the rows that are held out: where a fifth is, a row is in one of them with probability .9.
+# Number of choices of held-out rows. If a fifth is held out, a row is in one of them with probability 0.9.
 _SEEDS_OF_SEARCHES = 10
 _TRACE_SECONDS = {False: 1.0, True: 10.0}
 
 
 def check_sensitivity_fuzz(case: AuditCase) -> None:
-    """Exact integers of extreme neighbours differ by no more than the noise covers."""
+    """The exact integers of extreme neighbours differ by at most as much as the noise covers."""
     spent_of(case.fit(0))
     try:
         fuzz = sensitivity_fuzz(case)
     except NothingRecordedError as error:
         raise NotApplicable(str(error)) from None
-    hint = "if less leaves than is drawn, the largest of noisy scores say, declare releases_all_draws = False"
+    hint = "if not all draws are released, such as only the largest one, set releases_all_draws = False"
     require(fuzz.passed, f"{fuzz}; {hint}")
 
 
 def check_releases(case: AuditCase) -> None:
-    """Every stated release by itself loses no more than its share, and no noise is drawn beside them."""
+    """Every stated release loses no more than its share, and no noise is drawn outside stated releases."""
     found = recorded_search(case).releases
     if not found.largest and not found.wrong_total:
         raise NotApplicable(
-            "states a total and no releases: noise that is too small in a part of the budget may hide in the "
-            "slack of the rest; list them in PrivacySpent.releases"
+            "states a total and no releases: too little noise in one part of the budget may be hidden by the "
+            "slack of the other parts. List the releases in PrivacySpent.releases"
         )
     require(not found.contradictions, "; ".join(found.contradictions))
 
 
 def check_releases_show_half_the_noise(case: AuditCase) -> None:
-    """Half the noise in any stated release would be seen: else that it passes would mean little."""
+    """Half the noise in any stated release would be noticed; otherwise a passed check would mean little."""
     check_releases(case)
     weak = recorded_search(case).releases.weak
     if weak:
         raise TooWeakToTell(
-            f"half the noise would not be seen in {', '.join(weak)}; data sets whose neighbours lose more "
-            "than half of the share are enough (a quarter of a share of rho)"
+            f"half the noise would not be noticed in {', '.join(weak)}. Use data sets whose neighbours lose "
+            "more than half of the share (a quarter of a share of rho)"
         )
 
 
@@ -93,7 +93,7 @@ def check_runs_of_a_search(case: AuditCase) -> None:
     spent = spent_of(case.fit(0))
     runs = [one for one in getattr(spent, "releases", ()) if one.rows is not None and one.times > 1]
     if case.can_be_recorded or not runs:
-        raise NotApplicable("is no private search that states what one run costs")
+        raise NotApplicable("is not a private search that states the cost of one run")
     largest, share = Fraction(0), max(one.share for one in runs)
     numbers: list[int] = []
     shown: set[str] = set()
@@ -105,25 +105,25 @@ def check_runs_of_a_search(case: AuditCase) -> None:
         leaves = fitted_state(model).items()
         equal = {path for path, leaf in leaves if isinstance(leaf, int | np.integer) and leaf == len(fits)}
         shown = equal if seed == 0 else shown & equal
-        # Again, handed its own outputs: it draws as little as those it is compared with.
+        # The fit is repeated with its own outputs, so that it is comparable with the others.
         first = case.record(0, drawn.outputs, seed=seed)[1]
         for position in range(1, len(case.data_sets)):
             other = case.record(position, first.outputs, seed=seed)[1]
             if [call.form for call in other.calls] == [call.form for call in first.calls]:
                 largest = max(largest, largest_call(first, other))
-    # One number of runs may be anything, all of them are nothing else.
+    # In one fit a number may equal the number of runs by chance, but not in all fits.
     require(len(set(numbers)) == 1 or not shown, f"the number of runs is released: {listed(sorted(shown))}")
     require(largest <= share, f"a draw loses {float(largest):.4g}, and a run may lose {float(share):.4g}")
     if 2 * largest <= share:
         raise TooWeakToTell(
-            f"no draw loses more than {float(largest):.4g}, so that half the noise would not be seen; draws "
+            f"no draw loses more than {float(largest):.4g}, so half the noise would not be noticed. Draws "
             f"that lose more than {float(share / 2):.4g} are enough"
         )
 
 
 @contextmanager
 def _counted_fits(case: AuditCase) -> Iterator[list[None]]:
-    """Note the fits of what is searched over; none where they are made in other processes."""
+    """Record the fits of the searched estimator; none if they run in other processes."""
     kind: Any = type(getattr(last_step(case.estimator), "estimator", None))
     found: list[None] = []
     with temporary_patches() as undo:
@@ -141,7 +141,7 @@ def _counted_fits(case: AuditCase) -> Iterator[list[None]]:
 
 
 def check_replay(case: AuditCase) -> None:
-    """Other rows that are handed the same outputs end in the same object, and in the same messages."""
+    """Fits on other rows with the same outputs end in the same object and in the same messages."""
     found = recorded_search(case)
     require(not found.differing_releases, f"other rows release other things ({found.differing_releases})")
     first_chain = next(iter(found.differing_state.values()), "")
@@ -154,19 +154,19 @@ def check_replay(case: AuditCase) -> None:
 
 
 def check_noise_meets_values(case: AuditCase) -> None:
-    """The mechanisms of skprivate are handed the exact values: noise for zeros may be added to anything."""
+    """The mechanisms of skprivate receive the exact values: noise for zeros could be added to anything."""
     if not case.can_be_recorded:
-        raise NotApplicable("keeps the best of several draws, so what is recorded is not what is released")
+        raise NotApplicable("keeps the best of several draws, so the recorded draws are not the releases")
     found = search_neighbours(case)
     require(
         not found.noise_is_added_elsewhere,
-        "the mechanisms are handed nothing that depends on rows, and what is released does: hand them the "
-        "exact values, so that what meets the noise can be checked",
+        "the mechanisms receive nothing that depends on rows, but the releases do. Pass them the exact "
+        "values, so that the values before the noise can be checked",
     )
 
 
 def check_no_redraws(case: AuditCase) -> None:
-    """However unlikely the noise is, it stays: what is drawn again until it pleases was released, too."""
+    """Unlikely noise is not drawn again: draws that are rejected count as released too."""
     found = recorded_search(case)
     require(
         not found.redraws,
@@ -175,15 +175,15 @@ def check_no_redraws(case: AuditCase) -> None:
 
 
 def check_same_branches(case: AuditCase) -> None:
-    """Other rows that are handed the same outputs run through the same lines of code."""
+    """Fits on other rows with the same outputs run through the same lines of code."""
     found = recorded_search(case)
     _, recording = case.record(0)
-    # Once before: a first call may import, or fill a cache.
+    # A first call may import, or fill a cache.
     case.record(0, recording.outputs)
-    # By the same callable as below: a warning looks for the line of the user through all calls around it.
+    # The same callable as below, because a warning searches all outer calls for the line of the user.
     path = trace_lines(case.estimator, functools.partial(case.record, 0, recording.outputs))
     if not path:
-        raise NotApplicable("none of its lines can be followed: it is compiled, or defined in no file")
+        raise NotApplicable("none of its lines can be traced: it is compiled, or not defined in a file")
     length = n_rows_of(case.data_sets[0])
     # Unrelated rows first: they differ in every row.
     others = [*case.unrelated_data_sets, *found.sampled_data_sets[:_MOST_TRACED], *case.data_sets[1:]]
@@ -196,21 +196,21 @@ def check_same_branches(case: AuditCase) -> None:
             raise AssertionError(f"a branch on private rows at {first_difference(path, other)}")
 
 
-# Checks of what happens seldom: draws at the ends of their ranges, and many fits.
+# Checks of rare events: draws at the ends of their ranges, and many fits. The numbers are set by hand.
 
-# Processor seconds for fits with other seeds. At 2 milliseconds a fit, what happens once in 1,000 fits is
-# seen with a probability of .5 by default and above .999 if the battery is thorough.
+# Processor seconds for fits with other seeds. At 2 milliseconds a fit, an event of one in 1,000 fits is seen
+# with a probability of 0.5 by default, and above 0.999 if the battery is thorough.
 _RARE_SECONDS = {False: 1.5, True: 15.0}
-# Kinds of rare draws that are tried however long it takes.
+# Number of kinds of rare draws that are tried even after the deadline.
 _AT_LEAST = 2
-# One fit in so many is compared in any case.
+# Every eighth fit is compared in any case.
 _COMPARED = 8
-# A form of release that is seen less often than that is compared each time.
+# A form of release with a smaller share of the fits is compared each time.
 _USUAL = 0.05
 
 
 def check_rare_draws(case: AuditCase) -> None:
-    """No lucky or unlucky draw, of whatever source of randomness, takes the noise away."""
+    """No extreme draw of any source of randomness removes the noise."""
     claim = recorded_claim(case)
     deadline = Deadline(_RARE_SECONDS[case.thorough])
     for k, extreme in enumerate(EXTREME_DRAWS):
@@ -221,7 +221,7 @@ def check_rare_draws(case: AuditCase) -> None:
 
 
 def check_many_fits(case: AuditCase) -> None:
-    """Fit after fit, with other noise, other rows that are handed the same outputs end in the same object."""
+    """In many fits with other noise, other rows with the same outputs end in the same object."""
     claim = recorded_claim(case)
     forms: Counter[Any] = Counter()
     deadline = Deadline(_RARE_SECONDS[case.thorough])
@@ -259,17 +259,17 @@ def _compare_with_neighbours(case: AuditCase, claim: Any, when: str, **randomnes
         require(loss <= claimed_loss(claim), f"more is released than claimed {when}")
 
 
-# Fits that may be equal by chance before it is no chance any more.
+# Number of equal fits that rules out chance, and share of different pairs of draws: see `_require_fresh`.
 _MOST_EQUAL_FITS = 40
 _USUALLY_DIFFERENT = 0.75
-# More than the cores that are needed: children of one moment must differ, too.
+# Number of child processes at one moment, whose noise must differ too; set by hand.
 _CHILDREN = 4
-# Numbers whose noise is the same by chance with a probability below 1e-9, at epsilon 1.5.
+# Count of numbers whose noise is the same by chance with a probability below 1e-9, at epsilon 1.5.
 _MANY_NUMBERS = 24
 
 
 def check_noise_is_fresh(case: AuditCase) -> None:
-    """Fits without a seed differ, whatever ``np.random.seed`` was given."""
+    """Fits without a seed differ, even after ``np.random.seed``."""
     model = randomised_fit(case)
     differ = _some_differ(lambda: published_of_fit(case, 0))
     _require_fresh(case, differ, "fits without a seed are equal: there is no noise")
@@ -291,7 +291,7 @@ def _fit_after_seeding_numpy(case: AuditCase) -> FlatObject:
 
 
 def check_copies_repeat_nothing(case: AuditCase) -> None:
-    """Copies of one unfitted estimator, by pickle and by clone, draw other noise."""
+    """Copies of one unfitted estimator, by pickle and by clone, draw different noise."""
     randomised_fit(case)
     original = case.make()
     content = pickle_or_none(original)
@@ -303,10 +303,11 @@ def check_copies_repeat_nothing(case: AuditCase) -> None:
 
 
 def _require_fresh(case: AuditCase, differ: bool, message: str) -> None:
-    """Fail where fits are all equal, unless fresh draws of what was recorded are equal often, too.
+    """Fail if all fits are equal, unless new draws of the recorded noise are often equal too.
 
-    Fits of which two are equal with probability q are all equal with q^39, below 1e-9 up to q = 0.588. Above,
-    three quarters of 40 pairs of draws differ too seldom for both to happen with more than that.
+    If two fits are equal with probability q, 40 fits are all equal with q^39. This is below 1e-9 up to
+    q = 0.588. For a larger q, three quarters of 40 pairs of draws rarely differ. So the probability of both
+    events together is below 1e-9 too.
     """
     if not differ and (releases := case.record(0)[1].releases):
         generator = np.random.default_rng(19)
@@ -328,12 +329,12 @@ def _some_differ(fit: Callable[[], FlatObject]) -> bool:
 
 
 def check_fork_repeats_nothing(case: AuditCase) -> None:
-    """Forked processes that fit one object draw other noise, and other noise than their parent."""
+    """Forked processes that fit one object draw noise that differs from each other and from their parent."""
     randomised_fit(case)
     if "fork" not in multiprocessing.get_all_start_methods():
         raise NotApplicable("this system cannot fork")
     model = case.make()
-    # A fit before: it may have started a generator.
+    # A fit before the fork may start a generator.
     case.fit(0, model)
     seen = set()
     for _ in range(_MOST_EQUAL_FITS // _CHILDREN):
@@ -347,9 +348,9 @@ def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
     context: Any = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads of others do not matter here
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads do not matter here
         children = [
-            context.Process(target=_fit_and_tell, args=(case, model, queue), daemon=True)
+            context.Process(target=_fit_and_send, args=(case, model, queue), daemon=True)
             for _ in range(_CHILDREN)
         ]
         for child in children:
@@ -360,7 +361,7 @@ def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
         yield queue.get()
 
 
-def _fit_and_tell(case: AuditCase, model: Any, queue: Any) -> None:
+def _fit_and_send(case: AuditCase, model: Any, queue: Any) -> None:
     found = published_state(case, case.fit(0, model))
     text = "\n".join(
         f"{path}={(leaf.tobytes() if isinstance(leaf, np.ndarray) else leaf)!r}"
@@ -370,7 +371,7 @@ def _fit_and_tell(case: AuditCase, model: Any, queue: Any) -> None:
 
 
 def check_seeded_fit_is_not_private(case: AuditCase) -> None:
-    """A seed makes fits equal, and takes the claim away."""
+    """A seed makes fits equal, and the claim is then "not-private"."""
     spent_of(randomised_fit(case))
     if not case.has("random_state"):
         raise NotApplicable("has no parameter random_state")
@@ -378,7 +379,7 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     spent = fits[0].privacy_spent_
     require(spent.claim == "not-private" and spent.reasons, "a seeded fit claims to be private")
     require(spent.noise_source == "seeded", "a seeded fit states another source of noise")
-    # Times, and names drawn at random, may differ.
+    # Times and random names may differ.
     mine, theirs = (published_state(case, one) for one in fits)
     paths = set(differing_paths(mine, theirs)) - search_neighbours(case).unstable_paths
     numbers = (
@@ -391,7 +392,7 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
 
 
 def check_refits_draw_again(case: AuditCase) -> None:
-    """A second fit of one object draws its noise anew: kept noise shows what changed between two fits."""
+    """A second fit of one object draws new noise: the same noise would reveal changes between two fits."""
     recorded_search(case)
     model, recordings = case.make(), []
     for data in (case.data_sets[0], case.data_sets[-1]):

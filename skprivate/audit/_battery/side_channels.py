@@ -56,7 +56,7 @@ from .requirements import (
     require_no_exact_differences,
 )
 
-# What stands in an estimator's classes and modules, and in the environment, and what a fit changes there.
+# State of an estimator's classes and modules and of the environment, and changes of it by a fit.
 
 State = dict[str, Any]
 
@@ -64,12 +64,12 @@ _INDEX = re.compile(r"\[[^\]]*\]|\{[^}]*\}")
 
 
 def process_state(estimator: Any) -> State:
-    """Return what stands in the estimator's classes and modules, and in the environment."""
+    """Return the state of the estimator's classes and modules and of the environment."""
     state: State = {}
     for module in own_modules(estimator):
         members = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         state |= flatten_object(members, f"module {module.__name__}")
-        # A class of a function stands in no module.
+        # A class inside a function is not in the namespace of a module.
         for cls in (*members.values(), *type(estimator).__mro__):
             if isinstance(cls, type) and defining_module(cls) == module.__name__:
                 data = {name: value for name, value in vars(cls).items() if not _is_plain_code(value)}
@@ -90,7 +90,7 @@ def _is_plain_code(value: Any) -> bool:
 
 
 def changes_by_place(before: State, after: State) -> dict[str, Counter[Any]]:
-    """Return what was added or changed, by the place without positions: numbers by how much they changed."""
+    """Return additions and changes, by the place without positions; for numbers, the differences."""
     changed: dict[str, Counter[Any]] = {}
     missing = object()
     for path in before.keys() | after.keys():
@@ -110,17 +110,17 @@ def _change(old: Any, new: Any, missing: object) -> Any:
     return repr(new.tobytes() if isinstance(new, np.ndarray) else new)
 
 
-# Finds numbers in all objects that are alive in the process.
+# Search for numbers in all living objects of the process.
 
-# Of tuples in tuples; deeper ones the collector lists.
+# Depth of tuples in tuples, set by hand; the collector lists deeper ones.
 _DEEPEST_TUPLE = 6
 # Bytes of a double.
 _DOUBLE = 8
-# Objects that are looked into together.
+# Number of objects that are searched together; set by hand.
 _AT_ONCE = 1000
-# Larger arrays are no rows of the battery's data sets.
+# Larger arrays cannot be rows of the battery's data sets.
 _LARGEST_ARRAY = 2**20
-# Most of what objects refer to: it holds no double, or the collector lists it by itself.
+# Types of most referenced objects: they hold no double, or the collector lists them by themselves.
 _NO_DOUBLES = frozenset(
     {str, int, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType, types.CodeType}
     | {types.ModuleType, list, set}
@@ -128,10 +128,10 @@ _NO_DOUBLES = frozenset(
 
 
 def objects_holding(negated: Sequence[float]) -> list[str]:
-    """Return the kinds of living objects that hold a number: what is left of a row when all else was deleted.
+    """Return the kinds of living objects that hold a number of a row after the row was deleted.
 
-    Looked at are all objects that the garbage collector knows, and the arrays, numbers and bytes in them. The
-    numbers are handed over with the other sign, so that they are not found here.
+    The search covers all objects that the garbage collector knows, and the arrays, numbers and bytes in them.
+    The numbers are passed with the opposite sign, so that this search does not find them itself.
     """
     gc.collect()
     found = []
@@ -139,7 +139,7 @@ def objects_holding(negated: Sequence[float]) -> list[str]:
     holders = [one for one in gc.get_objects() if not (isinstance(one, types.FrameType) or one is packed)]
     for start in range(0, len(holders), _AT_ONCE):
         part = holders[start : start + _AT_ONCE]
-        # Most hold nothing of the kind: one by one where something does.
+        # Most hold no such number. If some do, the objects are searched one by one.
         if _kinds_holding(gc.get_referents(*part), negated, packed, 0):
             for holder in part:
                 kinds = _kinds_holding(gc.get_referents(holder), negated, packed, 0)
@@ -150,7 +150,7 @@ def objects_holding(negated: Sequence[float]) -> list[str]:
 def _kinds_holding(
     objects: Sequence[Any], negated: Sequence[float], packed: Sequence[bytes], depth: int
 ) -> list[str]:
-    """Return the types of objects that hold a number, and of those in containers that nobody lists."""
+    """Return the types of objects that hold a number, including objects in containers that are not listed."""
     found = []
     for held in (one for one in objects if type(one) not in _NO_DOUBLES):
         kind = type(held)
@@ -175,9 +175,9 @@ def _holds(held: Any, negated: Sequence[float], packed: Sequence[bytes]) -> bool
     return False
 
 
-# Records which files a thread writes, and what it sends to sockets and other programs.
+# Records of the files that a thread writes, and of its use of sockets and other programs.
 
-# What a file that a fit wrote is read of, at most.
+# Largest number of bytes that are read of a written file; set by hand.
 _MOST_BYTES = 2**20
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
@@ -185,14 +185,15 @@ _ELSEWHERE = ("socket.connect", "subprocess.Popen", "os.system", "os.posix_spawn
 
 
 class WrittenFiles:
-    """What a fit wrote, as far as it can be looked at: contents by name, and what went elsewhere.
+    """Output of a fit: the contents of files, and names of other outputs.
 
     Attributes
     ----------
     contents : list of bytes
-        Of the files that were opened for writing, in order; read when they are removed, or at the end.
+        Contents of the files that were opened for writing, in order. A file is read when it is removed, or at
+        the end.
     elsewhere : list of str
-        Sockets, processes and files without a name, into which nobody can look.
+        Sockets, processes and files without a name, whose contents cannot be read.
     """
 
     def __init__(self) -> None:
@@ -203,7 +204,7 @@ class WrittenFiles:
         self.owner = threading.get_ident()
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take down one event of Python's audit hooks."""
+        """Record one event of Python's audit hooks."""
         if event == "open":
             self._opened(*arguments)
         elif event in ("os.remove", "os.rename"):
@@ -238,7 +239,7 @@ class WrittenFiles:
                 self.contents.append(file.read(_MOST_BYTES))
 
     def close(self) -> None:
-        """Read the files that are left."""
+        """Read the remaining files."""
         for name in list(self.paths):
             self._read(name)
 
@@ -248,7 +249,7 @@ _LISTENERS: list[WrittenFiles] = []
 
 @functools.cache
 def _install_hook() -> None:
-    """Hooks of this kind stay for as long as the process runs: this one sleeps unless someone listens."""
+    """Install an audit hook, which stays until the process ends; it does nothing without a listener."""
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if _LISTENERS and threading.get_ident() == _LISTENERS[-1].owner:
@@ -263,7 +264,7 @@ def _install_hook() -> None:
 
 @contextlib.contextmanager
 def watched_files() -> Iterator[WrittenFiles]:
-    """Take down what this thread writes, in a directory for temporary files of its own.
+    """Record the files that this thread writes, with its own directory for temporary files.
 
     Yields
     ------
@@ -279,57 +280,57 @@ def watched_files() -> Iterator[WrittenFiles]:
             _LISTENERS.append(files)
             yield files
         files.close()
-        # Compiled code opens files without telling.
+        # Compiled code opens files without an audit event.
         for path in sorted(Path(folder).rglob("*")):
             if path.is_file() and str(path) not in files.known:
                 files.contents.append(path.read_bytes()[:_MOST_BYTES])
 
 
-# Finds known values in texts and in bytes.
+# Search for known values in texts and in bytes.
 
-# By which a number is known again in a text.
+# Digits that identify a number in a text; set by hand.
 _DIGITS = 6
 
 
 def texts_of_value(value: float | str) -> list[str]:
-    """Return the texts by which a value could be known again, to six digits."""
+    """Return the texts that could identify a value, to six digits."""
     if isinstance(value, str):
         return [value]
     digits = f"{Decimal(repr(float(value))):f}"
     start = len(digits) - len(digits.lstrip("-0."))
-    # Printed in full, or rounded, or cut.
+    # In full, rounded, or cut.
     cut = digits[: start + _DIGITS + ("." in digits[start : start + _DIGITS])]
     return sorted({repr(float(value)), f"{value:.8g}", f"{value:.{_DIGITS}g}", cut})
 
 
 def bytes_of_value(value: float | str) -> list[bytes]:
-    """Return the bytes by which a value could be known again in a pickle."""
+    """Return the bytes that could identify a value in a pickle."""
     if isinstance(value, str):
         return [value.encode(), value.encode("utf-16-le"), value.encode("utf-32-le")]
     return [repr(float(value)).encode(), *(struct.pack(order + "d", value) for order in "<>")]
 
 
 def text_shows_any(text: str, values: list[Any]) -> bool:
-    """Whether a text shows one of the values, to six digits or more."""
+    """Return whether a text shows one of the values, to six digits or more."""
     return any(form in text for value in values for form in texts_of_value(value))
 
 
 def bytes_hold_any(content: bytes, values: list[Any]) -> bool:
-    """Whether bytes hold one of the values in full."""
+    """Return whether bytes hold one of the values in full."""
     return any(form in content for value in values for form in bytes_of_value(value))
 
 
-# The check that no error, warning, log, text or pickle shows a private value that was planted.
+# The check that no error, warning, log, text or pickle shows a planted private value.
 
-# A share of the range of a column that no honest constant hits.
+# A share of the range of a column that ordinary constants do not hit (the golden ratio).
 _SHARE = 0.618033988749
-# Digits that no honest text shows by chance.
+# Digits that an ordinary text does not show by chance.
 _FAR_SENTINEL = 53918.421773519
 _TEXT = "sentinel-5391842"
 
 
 def check_sentinels(case: AuditCase) -> None:
-    """A private value that is planted stands in no error, warning, log, print, text or pickle."""
+    """A planted private value is in no error, warning, log, print, text or pickle."""
     rows = case.data_sets[0]
     require_cells(rows)
     for planted, values in _planted_in_one_unit(case, rows):
@@ -340,18 +341,18 @@ def check_sentinels(case: AuditCase) -> None:
                 html = model._repr_html_() if hasattr(model, "_repr_html_") else ""
                 texts += [repr(model), str(getattr(model, "privacy_spent_", "")), str(html)]
         shown = text_shows_any("\n".join([*texts, heard()]), values)
-        require(not shown, "a private value in what is said about good rows")
+        require(not shown, "a private value in the messages and texts about good rows")
         if model is not None and getattr(model, "releases_state", True):
             held = bytes_hold_any(pickle_or_none(model) or b"", values)
             require(not held, "a private value in the pickle of a fit")
     for spoil, values, planted in _spoiled(case, rows):
         with captured_output() as heard:
             text = "\n".join(_fit_or_error(case, planted)[1])
-        require(not text_shows_any(text + heard(), values), f"a private value in what is said about {spoil}")
+        require(not text_shows_any(text + heard(), values), f"a private value in the messages about {spoil}")
 
 
 def _planted_in_one_unit(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """Yield good rows with a sentinel in the last unit, and what to look for."""
+    """Yield good rows with a sentinel in the last unit, and the values to search for."""
     width = np.shape(rows["X"])[1]
     only_label = getattr(getattr(case.fit(rows), "privacy_spent_", None), "relation", None) == "label"
     for X in (row_at(case.estimator, width, _SHARE), row_of(case.estimator, width, _FAR_SENTINEL)):
@@ -370,7 +371,7 @@ def _planted_in_one_unit(case: AuditCase, rows: dict[str, Any]) -> Iterator[tupl
 
 
 def _spoiled(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
-    """Yield rows that a fit refuses, or might."""
+    """Yield rows that a fit may refuse, with the values to search for."""
     unit = unit_of(rows)[0]
     X = np.array(rows["X"], dtype=object)
     X[unit, 0] = _TEXT
@@ -393,7 +394,7 @@ def _spoiled(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[str, list[
 
 
 def _fit_or_error(case: AuditCase, rows: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Return a fit and its warnings, or None and what the errors say."""
+    """Return a fit and its warnings, or None and the messages of the errors."""
     try:
         return case.fit_with_warnings(rows)
     except Exception as error:
@@ -403,25 +404,25 @@ def _fit_or_error(case: AuditCase, rows: dict[str, Any]) -> tuple[Any, list[str]
         while failure is not None and not any(failure is one for one in seen):
             seen.append(failure)
             said += [str(failure), repr(failure.args), *getattr(failure, "__notes__", ())]
-            # What `raise ... from None` hides is still there for who looks.
+            # `raise ... from None` hides an error, but it is still accessible.
             failure = failure.__cause__ or failure.__context__
         return None, said
 
 
-# The check that all that a fitted object shows is the same for other rows.
+# The check that all visible values of a fitted object are the same for other rows.
 
-# Processor seconds for other rows, after the first ones.
+# Processor seconds for other rows, after the first ones; set by hand.
 _SECONDS = {False: 1.0, True: 10.0}
-# Fits on either data set after which what is always in one text and never in the other is no chance.
+# Number of fits on either data set, to find words that are always in one text and never in the other.
 _MOST_FITS = 12
 _TOKEN = re.compile(r"[\w.+-]+")
 
 
 def check_views(case: AuditCase) -> None:
-    """Whatever the object shows (texts, state, names, outputs, properties) is the same for other rows.
+    """All visible values of the object (texts, state, names, outputs, properties) are equal for other rows.
 
-    Where the outputs of the noise can be handed out again, they are. Else what is the same in every fit of
-    one data set must be so on its neighbours.
+    If the outputs of the noise can be replayed, they are. Otherwise values that are the same in every fit on
+    one data set must be the same on its neighbours.
     """
     publishable(case.fit(0))
     replay = replayed_case(case)
@@ -430,7 +431,7 @@ def check_views(case: AuditCase) -> None:
             case,
             case.data_sets[1:3],
             lambda data: visible_values(case.fit(data), case.data_sets[0]),
-            "what is shown depends on private rows",
+            "visible values depend on private rows",
         )
         return
     first = replay.views(case.data_sets[0])
@@ -444,13 +445,13 @@ def check_views(case: AuditCase) -> None:
             continue
         changing = set(differing_paths(first, again))
         paths = [path for path in differing_paths(first, other) if path not in changing]
-        require(not paths, f"what is shown depends on private rows: {listed(paths)}")
+        require(not paths, f"visible values depend on private rows: {listed(paths)}")
         loose = changing & first.keys() & other.keys()
         _compare_texts(replay, data, sorted(path for path in loose if isinstance(first[path], str)))
 
 
 def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
-    """A text that changes from fit to fit, an address in it say, may hold a word that depends on the rows."""
+    """Compare texts that change from fit to fit, for example in an address, by their constant words."""
     if not paths:
         return
     mine, theirs = (dict.fromkeys(paths) for _ in range(2))
@@ -462,26 +463,26 @@ def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
                 words = set(_TOKEN.findall(str(views.get(path, ""))))
                 always[path] = words if always[path] is None else always[path] & words
     shown = [path for path in paths if mine[path] != theirs[path]]
-    require(not shown, f"a word in what is shown depends on private rows: {listed(shown)}")
+    require(not shown, f"a word in a visible text depends on private rows: {listed(shown)}")
 
 
-# Checks of what a fit leaves in the process and on the disk.
+# Checks of traces of a fit in the process and on the disk.
 
-# Share of the range of a column at which a value is planted that nothing else has.
+# Range of shares of a column's range, for planted values that nothing else has.
 _SHARES = 0.3, 0.7
 _SYSTEM = random.SystemRandom()
 
 
 def check_process(case: AuditCase) -> None:
-    """A fit changes nothing in its class, its module or the process that depends on private rows."""
+    """A fit makes no change in its class, its module or the process that depends on private rows."""
     publishable(case.fit(0))
     fit = _repeatable_fit(case)
     given = (*case.unrelated_data_sets, *case.data_sets[1:])
     others = [data for data in given if data is not case.data_sets[0]][:2]
     if not others:
-        raise NotApplicable("the case has one data set alone")
+        raise NotApplicable("the case has only one data set")
     for _ in range(2):
-        fit(case.data_sets[0])  # what fills once is full then
+        fit(case.data_sets[0])  # fills caches
     states: list[State] = [process_state(case.estimator)]
     for data in (case.data_sets[0], case.data_sets[0], *others):
         fit(data)
@@ -496,11 +497,11 @@ def check_process(case: AuditCase) -> None:
         if usual[0].get(place) == usual[1].get(place)
         and all(one.get(place) != usual[0].get(place) for one in fresh)
     }
-    require(not steady, f"a fit leaves in the process what depends on private rows: {listed(sorted(steady))}")
+    require(not steady, f"a fit leaves traces of private rows in the process: {listed(sorted(steady))}")
 
 
 def _repeatable_fit(case: AuditCase) -> Callable[[Any], Any]:
-    """Return what fits with the same noise, where it can be repeated."""
+    """Return a function that fits with the same noise, if that can be repeated."""
     replay = replayed_case(case)
     given_outputs = None if replay is None else replay.given_outputs
 
@@ -513,7 +514,7 @@ def _repeatable_fit(case: AuditCase) -> Callable[[Any], Any]:
 
 
 def check_files(case: AuditCase) -> None:
-    """A fit writes nothing about private rows to a file, and talks to no network and no other program."""
+    """A fit writes nothing about private rows to a file, and uses no network and no other program."""
     publishable(case.fit(0))
     fit = _repeatable_fit(case)
     written = []
@@ -523,14 +524,14 @@ def check_files(case: AuditCase) -> None:
         with watched_files() as files:
             fit(data)
         elsewhere = ", ".join(sorted(set(files.elsewhere)))
-        require(not elsewhere, f"a fit uses {elsewhere}: nobody can look in")
+        require(not elsewhere, f"a fit uses {elsewhere}, which cannot be checked")
         written.append(files.contents)
     shown = any(
         bytes_hold_any(content, values) or text_shows_any(content.decode("latin-1"), values)
         for content in written[2]
     )
     require(not shown, "a file that a fit wrote holds a private value")
-    # Of files that hold a time, no two are alike.
+    # Files that hold a time always differ.
     depends = len(written[0]) == len(written[1]) != len(written[2]) or any(
         one == again != other for one, again, other in zip(*written, strict=False)
     )
@@ -538,13 +539,13 @@ def check_files(case: AuditCase) -> None:
 
 
 def _planted_everywhere(case: AuditCase) -> tuple[Any, list[float]]:
-    """Return the data set in which every private row holds values that nothing else has, and these."""
+    """Return the data set with unique values in every private row, and these values."""
     rows = case.data_sets[0]
     if not has_cells(rows):
         return (case.unrelated_data_sets or case.data_sets)[-1], []
     if case.relation == "label":
         return case.data_sets[-1], []
-    # Other values in every run: one that an earlier run found left behind is not this one's.
+    # Every run has other values, so that values left by an earlier run are not found.
     share = _SYSTEM.uniform(*_SHARES)
     X = row_at(case.estimator, np.shape(rows["X"])[1], share)
     values = numbers_of(case.estimator, X)
@@ -556,14 +557,14 @@ def _planted_everywhere(case: AuditCase) -> tuple[Any, list[float]]:
 
 
 def check_nothing_survives(case: AuditCase) -> None:
-    """When the fitted object is gone, no private value is left anywhere in the process."""
+    """After the fitted object is deleted, no private value is left anywhere in the process."""
     publishable(case.fit(0))
     if case.relation == "label":
-        raise NotApplicable("features are not protected, and a label stands in many places")
+        raise NotApplicable("features are not protected, and a label may be in many places")
     planted, values = _planted_everywhere(case)
     if not values:
         raise NotApplicable("fit takes no table of floats, or of cells")
-    # Negated: the numbers themselves must not be found here.
+    # Negated, so that the search does not find the numbers here.
     hidden = [-value for value in {values[0], values[-1]}]
     with contextlib.suppress(Exception):
         case.fit(planted)

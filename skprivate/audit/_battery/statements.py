@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of what a fitted estimator states and of what the ledger is charged."""
+"""Checks of the statements of a fitted estimator and of the charges of a ledger."""
 
 import functools
 import tempfile
@@ -38,20 +38,20 @@ from .requirements import (
     spent_of,
 )
 
-# Checks of what a fitted estimator states: what was spent, numbers of rows, uncovered steps.
+# Checks of the statements of a fitted estimator: spent budget, numbers of rows, uncovered steps.
 
-# What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
+# Types of a number of rows in privacy_spent_.unprotected; statements of third parties may have NumPy's.
 _NUMBERS = (int, np.integer)
 
 
 def check_privacy_spent(case: AuditCase) -> None:
-    """The fitted estimator says what it spent, or which risk is left, and claims no more than was asked."""
+    """The fitted estimator states its spent budget or its remaining risk, within the request."""
     model = case.fit(0)
     spent: Any = getattr(model, "privacy_spent_", None)
     if hasattr(model, "disclosure_risk_") or makes_no_claim(model):
         require(spent is None, "a disclosure risk, or no claim at all, and an epsilon contradict each other")
         return
-    require(spent is not None, f"{name_of(case)} has no privacy_spent_: nothing says what a fit spent")
+    require(spent is not None, f"{name_of(case)} has no privacy_spent_: nothing states the spent budget")
     for field in ("epsilon", "delta", "relation", "unit", "deployment", "claim", "reasons", "unprotected"):
         require(hasattr(spent, field), f"privacy_spent_ has no {field}")
     require(spent.claim == "dp", "a fit with its domain declared and no seed does not claim to be private")
@@ -63,11 +63,11 @@ def check_privacy_spent(case: AuditCase) -> None:
         require(spent.delta <= asked_delta, "privacy_spent_.delta exceeds the request")
     asked_relation = declared(case.estimator, "relation")
     if isinstance(asked_relation, str):
-        require(spent.relation == asked_relation, "privacy_spent_ states another relation than was asked for")
+        require(spent.relation == asked_relation, "privacy_spent_ states another relation than requested")
 
 
 def check_number_of_rows(case: AuditCase) -> None:
-    """Where one more row shows, ``privacy_spent_.unprotected`` declares the number; else it shows nowhere."""
+    """The number of rows shows nowhere, unless ``privacy_spent_.unprotected`` declares it."""
     rows = case.data_sets[0]
     if "X" not in rows:
         raise NotApplicable("fit takes no rows")
@@ -88,7 +88,7 @@ def check_number_of_rows(case: AuditCase) -> None:
 
 
 def with_one_more(rows: dict[str, Any]) -> dict[str, Any]:
-    """Return the data set with one more unit, like the last one."""
+    """Return the data set with one more unit, equal to the last one."""
     unit = unit_of(rows)
     longer = {}
     for name, value in rows.items():
@@ -104,21 +104,21 @@ def with_one_more(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_pipeline_steps(case: AuditCase) -> None:
-    """Nothing inside the fitted object read rows without paying; in front of it, it is named."""
+    """No step inside the fitted object read rows outside the budget; a step in front of it is reported."""
     model = case.fit(0)
     if not getattr(model, "releases_state", True):
-        raise NotApplicable("releases_state is False: privacy_report says that it holds rows")
+        raise NotApplicable("releases_state is False: privacy_report reports that it holds rows")
     report = privacy_report(model)
     uncovered = [str(step) for step in report.uncovered if step.path != "estimator"]
-    # Fitted estimators on a private one that are neither private nor known to learn nothing.
+    # Fitted estimators inside a private one that are neither private nor known to learn nothing.
     inside = vars(model).items() if isinstance(model, PrivateEstimatorMixin) else ()
     inner = [
         f"{name} ({type(one).__name__})"
         for name, one in inside
         if isinstance(one, BaseEstimator) and name.endswith("_") and privacy_report(one).uncovered
     ]
-    require(not uncovered, f"steps that read rows without paying: {'; '.join(uncovered)}")
-    require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
+    require(not uncovered, f"steps that read rows outside the budget: {'; '.join(uncovered)}")
+    require(not inner, f"inner estimators that read rows outside the budget: {', '.join(inner)}")
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
     # Cells must stay cells.
     numbers = np.asarray(rows["X"]).dtype.kind != "O"
@@ -129,14 +129,14 @@ def check_pipeline_steps(case: AuditCase) -> None:
     require(front in named, f"a {front} in front is not named by privacy_report")
 
 
-# Checks of the privacy ledger: what is charged, when, and what is written.
+# Checks of the privacy ledger: its charges, their times and its entries.
 
 _FOLDS = 2
 
 
 @contextmanager
 def ledger_of(case: AuditCase, **options: Any) -> Iterator[PrivacyLedger]:
-    """Yield a ledger in a folder of its own; skips where the estimator takes none."""
+    """Yield a ledger in its own folder; skip the check if the estimator takes no ledger."""
     _require_ledger(case)
     with tempfile.TemporaryDirectory() as folder:
         yield PrivacyLedger(Path(folder, "audit.ledger"), **options)
@@ -184,7 +184,7 @@ def check_partial_fit_spends(case: AuditCase) -> None:
 
 
 def check_ledger_total(case: AuditCase) -> None:
-    """A ledger counts every fit of clones, pipelines and searches, in threads and in other processes."""
+    """A ledger counts all fits of clones, pipelines and searches, in threads and in other processes."""
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
     if "X" not in rows:
         raise NotApplicable("fit takes no rows")
@@ -207,14 +207,14 @@ def check_ledger_total(case: AuditCase) -> None:
 
 
 def check_ledger_entries(case: AuditCase) -> None:
-    """What a fit writes into the ledger depends on no private row."""
+    """The entry of a fit in the ledger depends on no private row."""
     _require_ledger(case)
     replay = replayed_case(case)
     others = case.data_sets[1:2] if replay is None else list(replay.others())[:4]
     first = _entries(case, replay, case.data_sets[0])
     for data in others:
         entries = _entries(case, replay, data)
-        require(entries == first, "what a fit writes into the ledger depends on private rows")
+        require(entries == first, "the entry of a fit in the ledger depends on private rows")
 
 
 def _entries(case: AuditCase, replay: ReplayedCase | None, data: Any) -> list[str]:

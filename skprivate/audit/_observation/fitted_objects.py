@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fitted object holds and shows: its values by path, displays, properties, and outputs on rows."""
+"""State and visible values of a fitted object: leaves by path, displays, properties, and outputs on rows."""
 
 import contextvars
 import functools
@@ -21,13 +21,13 @@ from sklearn.base import clone
 from ...base._pipeline_report import CONTAINERS, steps_of
 from .source_code import module_of, names_in_code
 
-# Flattens an object to its numbers, texts and arrays by path, and compares two of them.
+# Flat forms of objects, with numbers, texts and arrays by path, and their comparison.
 
-# Deeper than anything sensible; a chain that long is not a model.
+# Set by hand: no model is nested as deep as this.
 _DEEPEST = 40
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.dtype)
 _EXACTLY_PLAIN = frozenset(_PLAIN)
-# Not state: code is the same whatever the rows were.
+# Not state: code is the same for all rows.
 _OF_ERRORS = ("args", "__traceback__", "__cause__", "__context__", "__notes__")
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.ufunc)
 
@@ -38,8 +38,8 @@ def flatten_object(root: Any, name: str = "") -> dict[str, Any]:
     Parameters
     ----------
     root : object
-        Dicts, sequences, sets, arrays (of objects too), instances with attributes or slots, what closures
-        and bound methods hold, and what compiled objects pickle.
+        Dicts, sequences, sets, arrays (also of objects), instances with attributes or slots, the contents of
+        closures and bound methods, and the pickled state of compiled objects.
     name : str, default=""
         Path of the root.
 
@@ -55,7 +55,7 @@ def flatten_object(root: Any, name: str = "") -> dict[str, Any]:
     {'state_[0]': 1, 'state_[1][0]': 2.5, 'state_[1][1]': 'text', 'state_[1].len': 2, 'state_.len': 2}
     """
     found: dict[str, Any] = {}
-    # Held until the end: the id of an object that was made on the way must not be given to another.
+    # Objects are held until the end, so that the id of a temporary one is not used again.
     seen: dict[int, Any] = {}
     _collect(root, name, found, seen, 0)
     return found
@@ -81,7 +81,7 @@ def _collect(value: Any, path: str, found: dict[str, Any], seen: dict[int, Any],
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
     if type(value) is dict or isinstance(value, Mapping):
         yield from ((f"[{key!r}]", item) for key, item in value.items())
-        # Two sets of keys may differ where the values do not.
+        # Keys may differ even if the values do not.
         yield ".keys()", tuple(value)
     elif isinstance(value, list | tuple):
         yield from ((f"[{index}]", item) for index, item in enumerate(value))
@@ -109,7 +109,7 @@ def _of_function(value: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _cached(holder: Any, depth: int) -> Iterator[Any]:
-    """Yield what a cache of a function holds."""
+    """Yield the contents of a function's cache."""
     for held in gc.get_referents(holder):
         if type(held) in _EXACTLY_PLAIN or isinstance(held, (_PLAIN, np.generic, np.ndarray)):
             yield held
@@ -125,7 +125,7 @@ def _of_instance(value: Any) -> Iterator[tuple[str, Any]]:
             if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
                 state[slot] = getattr(value, slot)
     if not state:
-        # A compiled object, or one that keeps its state elsewhere: what it would pickle.
+        # A compiled object, or one with its state elsewhere: use the state that it would pickle.
         try:
             yield ".reduced", value.__reduce_ex__(2)[1:]
         except (TypeError, AttributeError, pickle.PicklingError):
@@ -133,7 +133,7 @@ def _of_instance(value: Any) -> Iterator[tuple[str, Any]]:
     yield from ((f".{key}", item) for key, item in state.items())
 
 
-# How to look into what the interpreter makes.
+# Functions that return the contents of objects of the interpreter.
 _LOOKS: dict[type, Callable[[Any], Any]] = {
     types.FunctionType: _of_function,
     types.MethodType: lambda value: [(".__self__", value.__self__)],
@@ -149,7 +149,7 @@ _LOOKS: dict[type, Callable[[Any], Any]] = {
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """Whether two leaves are the same to the last bit; NaN equals NaN."""
+    """Return whether two leaves are the same to the last bit; NaN equals NaN."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         first, second = np.asarray(one), np.asarray(other)
         same_form = first.dtype == second.dtype and first.shape == second.shape
@@ -168,12 +168,12 @@ def differing_paths(one: Any, other: Any) -> list[str]:
     Parameters
     ----------
     one, other : object or dict of leaves
-        Objects, or what `leaves` returned of them.
+        Objects, or their flat forms.
 
     Returns
     -------
     paths : list of str
-        Sorted; those that only one of them has included.
+        Sorted, including paths that only one of the objects has.
 
     Examples
     --------
@@ -189,11 +189,11 @@ def differing_paths(one: Any, other: Any) -> list[str]:
 
 
 class FlatObject(dict[str, Any]):
-    """An object as its leaves by path, already collected."""
+    """The flat form of an object: its leaves by path."""
 
 
 def fitted_state(estimator: Any) -> FlatObject:
-    """Return the leaves of what a fit left on an estimator; its parameters are not looked at."""
+    """Return the leaves of the attributes of a fitted estimator, without its parameters."""
     parameters = set(estimator.get_params(deep=False)) if hasattr(estimator, "get_params") else set()
     state = {key: value for key, value in vars(estimator).items() if key not in parameters}
     return FlatObject(
@@ -203,7 +203,7 @@ def fitted_state(estimator: Any) -> FlatObject:
 
 # The values of a fitted object by step: its state, its displays, its properties, and its outputs on rows.
 
-#: What a container keeps its steps in; those are looked at by themselves.
+#: Attributes in which a container keeps its steps; steps are compared by themselves.
 _STEPS = (
     *("steps", "transformer_list", "transformers", "transformers_", "remainder", "_remainder"),
     "best_estimator_",
@@ -212,12 +212,12 @@ _STEPS = (
 DISPLAYS = ("repr", "HTML", "names of its columns", "pickle", "clone", "output")
 
 
-# Numbers of scikit-learn's elements on a page, and addresses, which it may cut at the front.
+# Numbers of scikit-learn's elements on a page, and addresses, which may be cut at the front.
 _OF_THIS_PROCESS = re.compile(r"(?<=sk-)[a-z]+-id-\d+|(?:0x|\.\.\.x?)[0-9a-f]+(?=>|&gt;)")
 
 
 def steps_by_file(fitted: Any) -> dict[Any, str]:
-    """Return the steps by the files that their classes are written in, where their warnings come from."""
+    """Return the steps by the files that define their classes, from which their warnings come."""
     paths: dict[Any, list[str]] = {}
     for path, step in fitted_steps(fitted, ""):
         paths.setdefault(getattr(module_of(type(step)), "__file__", None), []).append(path)
@@ -225,7 +225,7 @@ def steps_by_file(fitted: Any) -> dict[Any, str]:
 
 
 def fitted_steps(fitted: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """A fitted object and what stands in it; paths are those of `privacy_report`."""
+    """Yield a fitted object and its inner steps, with the paths of `privacy_report`."""
     yield path or "estimator", fitted
     inside = vars(fitted).get("best_estimator_")
     pairs = steps_of(fitted) if isinstance(fitted, CONTAINERS) else []
@@ -234,7 +234,7 @@ def fitted_steps(fitted: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def kept_values(step: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of all that a step keeps."""
+    """Yield the leaves of all attributes of a step."""
     state = {name: value for name, value in vars(step).items() if name not in _STEPS}
     for name, value in state.items():
         yield from flatten_object(value, f"attribute {name}").items()
@@ -245,10 +245,10 @@ def kept_values(step: Any) -> Iterator[tuple[str, Any]]:
 
 
 def display_values(step: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of all that a step shows."""
+    """Yield the leaves of all displays of a step."""
     views: dict[str, Callable[[], Any]] = {
         "repr": lambda: repr(step),
-        # That of a container is made of those of its steps.
+        # The page of a container consists of those of its steps.
         "HTML": lambda: "" if isinstance(step, CONTAINERS) else step._repr_html_(),
         "names of its columns": lambda: list(step.get_feature_names_out()),
         "pickle": lambda: _state_of(pickle.loads(pickle.dumps(step))),
@@ -259,9 +259,9 @@ def display_values(step: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _of_any_process(result: Any) -> Any:
-    """Return a text, or a dict of them, without numbers of elements on a page and addresses in memory.
+    """Return a text, or a dict of texts, without numbers of elements on a page and addresses in memory.
 
-    What looks like an address and is none of a living object stays.
+    A number in the form of an address stays, unless it is the address of a living object.
     """
     if isinstance(result, dict):
         return {name: _of_any_process(text) for name, text in result.items()}
@@ -282,7 +282,7 @@ def _state_of(step: Any) -> Any:
 
 
 def _result_of(view: Callable[[], Any]) -> Any:
-    """Return what a view shows, or the error that it ends in."""
+    """Return the result of a view, or the name of its error."""
     try:
         return view()
     except Exception as error:
@@ -290,7 +290,7 @@ def _result_of(view: Callable[[], Any]) -> Any:
 
 
 def predictions_of(model: Any, X: Any) -> dict[str, Any]:
-    """Return what a fitted object makes of the same rows."""
+    """Return the outputs of a fitted object on these rows."""
     found = {}
     for name in ("transform", "predict"):
         with warnings.catch_warnings():
@@ -310,16 +310,16 @@ def forms_of_values(seen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-#: Methods that take rows, and those that take none: how the names of the latter begin.
+#: Methods that take rows, and prefixes of the names of methods that take none.
 _METHODS_ON_ROWS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform")
 _PREFIXES_OF_METHODS = ("_repr_", "get_", "to_", "as_", "summary", "report", "describe", "export", "inverse_")
 
 
 def visible_values(model: Any, rows: Any) -> FlatObject:
-    """Return the leaves of all that a fitted object shows to who holds it.
+    """Return the leaves of all values that a fitted object shows to its holder.
 
-    Texts, state, pickle, clone, tags, parameters, properties, what methods return that need no argument, and
-    what it makes of rows, with every switch on too.
+    These are texts, state, pickle, clone, tags, parameters, properties, results of methods without arguments,
+    and outputs on rows, also with every switch turned.
     """
     found = FlatObject()
     for path, step in fitted_steps(model, ""):
@@ -349,7 +349,7 @@ def _property_values(step: Any) -> dict[str, Any]:
 
 
 def _parameters_of(method: Any) -> list[inspect.Parameter] | None:
-    """Return the parameters of a method; None where nobody knows them."""
+    """Return the parameters of a method; None if they are not known."""
     try:
         return list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):
@@ -365,7 +365,7 @@ def _needs_arguments(method: Any) -> bool:
 
 
 def _outputs_on_rows(model: Any, rows: Any) -> dict[str, Any]:
-    """Return what a fitted object makes of rows, plainly and with every switch of the method turned."""
+    """Return the outputs of a fitted object on rows, by default and with every switch of a method turned."""
     if not (isinstance(rows, dict) and "X" in rows):
         return {}
     made = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs under control: patches that are undone, frozen randomness, limits of time, recorded mechanisms.
+"""Controlled runs: patches that are undone, frozen randomness, limits of time, recorded mechanisms.
 
-One thread at a time replaces anything: what it finds is then the original, and what it puts back is, too. A
-run that was given up may replace nothing any more.
+Only one thread at a time replaces functions. So it always finds the originals, and restores them. A run that
+was given up may replace nothing any more.
 """
 
 import contextlib
@@ -31,22 +31,22 @@ from ...noise._mechanisms import NoisyMax, _IntegerMechanism
 from ...randomizers._interface import LocalRandomizer
 from ...randomizers._laplace import _NoisyVectorRandomizer
 
-# Replacements of functions in modules and classes during an audit, which are undone in any case.
+# Replacements of functions in modules and classes during an audit, which are always undone.
 
 
 class CheckInterrupted(BaseException):
-    """Ends what runs for a check that was given up; no ``except Exception`` may catch it."""
+    """Ends the run of a check that was given up; ``except Exception`` does not catch it."""
 
 
 class CheckRun:
-    """The run of one check, with what it has replaced."""
+    """The run of one check, with its replacements."""
 
     def __init__(self) -> None:
         self.given_up = False
         self.open: list[contextlib.ExitStack] = []
 
     def give_up(self) -> None:
-        """Put back what the run has replaced, the last first, and let it replace nothing more."""
+        """Undo the replacements of the run, the last first, and allow no further ones."""
         self.given_up = True
         while self.open:
             self.open.pop().close()
@@ -58,10 +58,10 @@ _lock = threading.RLock()
 
 @contextlib.contextmanager
 def temporary_patches() -> Iterator[contextlib.ExitStack]:
-    """Yield a stack of callbacks that put things back: at the end, or when the run is given up."""
+    """Yield a stack of callbacks that undo replacements: at the end, or when the run is given up."""
     run = current_run.get() or CheckRun()
     stack, lock = contextlib.ExitStack(), _lock
-    # The next thread is let in when all else has been put back.
+    # The next thread can enter after all replacements are undone.
     lock.acquire()
     stack.callback(_release, lock)
     if run.given_up:
@@ -71,7 +71,7 @@ def temporary_patches() -> Iterator[contextlib.ExitStack]:
     try:
         yield stack
     finally:
-        # Whoever was too slow finds that everything has been put back.
+        # If the run was given up, everything is already undone.
         if stack in run.open:
             run.open.remove(stack)
             stack.close()
@@ -81,35 +81,34 @@ def _release(lock: Any) -> None:
     global _lock
     try:
         lock.release()
-    except RuntimeError:  # held by a thread that was given up: the others take another lock
+    except RuntimeError:  # held by a thread that was given up: other threads use a new lock
         if lock is _lock:
             _lock = threading.RLock()
 
 
-# Runs a check in a thread for a limited time, so that a fit that never ends fails this check alone.
+# Runs of checks in a thread with a time limit, so that a fit that never ends fails only its own check.
 
-# For the thread to unwind; one that is stuck in compiled code, or takes no interrupt, is left behind.
+# Seconds for the thread to end, and between interrupts; set by hand. A thread that does not end is abandoned.
 _GRACE, _AGAIN = 2.0, 0.1
 
 
 def run_within(seconds: float, call: Callable[[], Any]) -> Any:
-    """Return what a call returns, or raise what it raises, if it ends in time.
+    """Return the result of a call, or raise its error, if it ends in time.
 
     Parameters
     ----------
     seconds : float
+        The time limit.
     call : callable
-        It runs in a thread of its own, with the configurations of scikit-learn and of this package that hold
-        here.
+        It runs in its own thread, with the caller's configurations of scikit-learn and of this package.
 
     Raises
     ------
     TimeoutError
-        It did not end. What it had replaced in modules, to record noise or to repeat it, has been put back,
-        and it can replace nothing any more. (Compiled code that never lets other threads run cannot be
-        stopped.)
+        The call did not end. Its replacements in modules, to record or repeat noise, are undone, and it can
+        replace nothing any more. Compiled code that never lets other threads run cannot be stopped.
     RuntimeError
-        It tried to end the program.
+        The call tried to end the program.
     """
     outcome: dict[str, Any] = {}
     run, context, config = CheckRun(), contextvars.copy_context(), sklearn.get_config()
@@ -127,7 +126,7 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     try:
         thread.join(seconds)
     finally:
-        # Too late, or interrupted in the thread that waits.
+        # The time is over, or the waiting thread was interrupted.
         if thread.is_alive():
             run.give_up()
             ends = time.perf_counter() + _GRACE
@@ -145,18 +144,20 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     return outcome["value"]
 
 
-# Seeds every source of randomness of the process for a fit, and makes its draws extreme.
+# Seeds for every source of randomness of the process during a fit, and extreme draws.
 
-# Words of the Mersenne Twister's state, and how many of them are made extreme; as many bytes of the system.
+# Words of the Mersenne Twister's state, and the number of extreme words among them, also in the system's
+# bytes; the latter is set by hand.
 _STATE_WORDS = 624
 _EXTREME_WORDS = 32
 # The word of the state from which the Mersenne Twister makes 32 ones.
 _WORD_OF_ONES = 0x12DD9BB3
-# Seeds among which those are chosen whose early draws are extreme: 6e-5 from either end of [0, 1].
+# Number of seeds to choose from, and of early draws that may be extreme: the best seed is about 6e-5 from
+# either end of [0, 1]. Both are set by hand.
 _SEEDS = 2**14
 _EARLY_DRAWS = 4
 
-#: Ways in which `frozen_randomness` makes draws extreme: all of them, or one of a new NumPy generator.
+#: Kinds of extreme draws of `frozen_randomness`: an end, and the number of a draw of a new NumPy generator.
 EXTREME_DRAWS: tuple[str, ...] = tuple(
     f"{end} {which}" for which in range(_EARLY_DRAWS) for end in ("lowest", "highest")
 )
@@ -164,18 +165,19 @@ EXTREME_DRAWS: tuple[str, ...] = tuple(
 
 @contextlib.contextmanager
 def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[None]:
-    """Make the process's sources of randomness start alike: the system's bytes, Python's and NumPy's.
+    """Give all sources of randomness the same start: the system's bytes, Python's and NumPy's generators.
 
-    What is random in a fit then repeats itself, so that two fits differ for no other reason than their rows.
-    A generator that was made before goes on where it stands. The sources are put back at the end. The bytes
-    of the system that other threads read meanwhile are not touched: a service may fit in one of them.
+    The random values of a fit then repeat, so that two fits differ only because of their rows. An existing
+    generator continues from its present state. The sources are restored at the end. Bytes of the system for
+    other threads are unchanged, because a service may fit in one of them.
 
     Parameters
     ----------
     seed : int, default=0
+        Seed of the sources.
     extreme : str, default=None
-        One of `EXTREME_DRAWS`: the first draws are the lowest or the highest possible ones, of a new NumPy
-        generator the first, second, third or fourth. So what happens with a small probability happens.
+        One of `EXTREME_DRAWS`. The first draws are the lowest or the highest possible ones. For a new NumPy
+        generator, it is the first, second, third or fourth draw. So rare events happen.
 
     Examples
     --------
@@ -204,17 +206,17 @@ def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[Non
 
 
 def state_of_generators() -> int:
-    """Return a digest of where the shared generators of Python and NumPy stand."""
+    """Return a digest of the states of the shared generators of Python and NumPy."""
     state = np.random.get_state(legacy=False)  # noqa: NPY002
     return hash((random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]))
 
 
 def _replace(undo: contextlib.ExitStack, module: Any, name: str, value: Callable[[int], Any]) -> None:
-    """Replace a source for this thread alone: noise that others draw meanwhile must stay unpredictable."""
+    """Replace a source for this thread alone: the noise of other threads must stay unpredictable."""
     original, own = getattr(module, name, None), threading.local()
     if original is None:
         return
-    # Numbers of threads are used again, this mark is not.
+    # Thread numbers are used again; this mark is not.
     own.audits = True
 
     def read(size: int) -> Any:
@@ -258,7 +260,7 @@ def _seeds_of_generators(seed: int, extreme: str | None) -> Callable[[int], int]
 
 @functools.cache
 def _extreme_seeds() -> dict[str, int]:
-    """Return seeds of NumPy's generator, the first, second, ... draw of which is the lowest, or highest."""
+    """Return seeds of NumPy's generator whose first, second, ... draw is the lowest or highest."""
     draws = np.array([np.random.default_rng(seed).random(_EARLY_DRAWS) for seed in range(_SEEDS)])
     lowest, highest = draws.argmin(axis=0), draws.argmax(axis=0)
     return {
@@ -270,16 +272,18 @@ def _extreme_seeds() -> dict[str, int]:
 
 # Deadlines of a search, in processor time and on the clock.
 
-# On a busy machine a second of the processor takes longer; a fit that sleeps takes none.
+# Clock seconds per processor second, set by hand: on a busy machine a processor second takes longer, and a
+# sleeping fit uses none.
 _CLOCK_PER_PROCESSOR = 6.0
 
 
 class Deadline:
-    """A number of seconds of the processor for this thread; of the clock, six times as many.
+    """A time limit in processor seconds of this thread, and six times as many seconds of the clock.
 
     Parameters
     ----------
     seconds : float
+        Processor seconds.
 
     Examples
     --------
@@ -299,16 +303,16 @@ class Deadline:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """One call of a mechanism: the exact integers that went in, and what came out.
+    """One call of a mechanism: its exact integers and its output.
 
     Attributes
     ----------
     mechanism : DiscreteLaplaceMechanism, DiscreteGaussianMechanism, NoisyMax or LocalRandomizer
-        What was run.
+        The mechanism.
     exact : ndarray of int64
-        Integers before noise; of a local randomizer, the clients' categories; of a choice, the scores.
+        Integers before noise; for a local randomizer, the clients' categories; for a choice, the scores.
     output : ndarray
-        What was released.
+        The released values.
     """
 
     mechanism: Any
@@ -317,7 +321,7 @@ class Release:
 
     @property
     def scale(self) -> Fraction | None:
-        """Scale t or sigma of the noise; None of a local randomizer."""
+        """Scale t or sigma of the noise; None for a local randomizer."""
         if isinstance(self.mechanism, LocalRandomizer):
             return None
         has_scale = isinstance(self.mechanism, DiscreteLaplaceMechanism | NoisyMax)
@@ -325,37 +329,37 @@ class Release:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the number of a candidate was released, and no noisy integers."""
+        """Whether the release is the number of a candidate and not noisy integers."""
         return isinstance(self.mechanism, NoisyMax)
 
     @property
     def form(self) -> tuple[object, ...]:
-        """What must not depend on private rows: the mechanism, its noise, how many integers it got."""
+        """Properties that must not depend on private rows: mechanism, noise, shape of the integers."""
         local = isinstance(self.mechanism, LocalRandomizer)
         noise = self.mechanism.specification if local else self.scale
         return type(self.mechanism).__name__, noise, self.exact.shape
 
     def loss(self, other: "Release") -> tuple[Fraction, Fraction]:
-        """Return epsilon and rho of this pair, exactly; of reports, that of every client who differs."""
+        """Return epsilon and rho of this pair, exactly; for reports, the sum over clients that differ."""
         if self.is_choice:
             moved = int(np.ptp(self.exact - other.exact, axis=1).sum())
             return moved / Fraction(self.mechanism.scale), Fraction(0)
         if self.scale is None:
-            # A client's values may be several, one a column, and its report is one.
+            # A client may have several values, one per column, but only one report.
             clients = [exact.reshape(len(exact), -1) for exact in (self.exact, other.exact)]
             changed = np.flatnonzero((clients[0] != clients[1]).any(axis=1))
             losses = (self._loss_of_report(self.exact[p], other.exact[p]) for p in changed)
             return sum(losses, Fraction(0)), Fraction(0)
         mine, theirs = self.exact.ravel(), other.exact.ravel()
         places = np.flatnonzero(mine != theirs)
-        # Most integers are the same: only the others are counted, without overflow.
+        # Most integers are equal: only the others are added up, without overflow.
         differences = [abs(int(mine[place]) - int(theirs[place])) for place in places]
         if isinstance(self.mechanism, DiscreteLaplaceMechanism):
             return sum(differences) / self.scale, Fraction(0)
         return Fraction(0), sum(d * d for d in differences) / (2 * self.scale**2)
 
     def _loss_of_report(self, one: Any, other: Any) -> Fraction:
-        """Return the loss of one report about two categories: what the randomizer states, or less."""
+        """Return the loss of one report about two categories: the randomizer's epsilon, or less."""
         if not isinstance(self.mechanism, _NoisyVectorRandomizer):
             return Fraction(self.mechanism.epsilon)
         vectors = np.zeros((2, *self.mechanism.report_shape), dtype=np.int64)
@@ -364,7 +368,7 @@ class Release:
         return Fraction(moved, self.mechanism.noise_scale)
 
     def with_noise_times(self, factor: Fraction) -> Any:
-        """Return the mechanism with noise of another scale; a local one with epsilon divided by it."""
+        """Return the mechanism with its scale multiplied by a factor; a local one with epsilon divided."""
         if self.scale is None:
             content = {key: value for key, value in self.mechanism.to_dict().items() if key != "mechanism"}
             content["epsilon"] = Fraction(content["epsilon"]) / factor
@@ -382,17 +386,17 @@ class Recording:
     ----------
     calls : list of Release
     given_outputs : sequence of ndarray or None
-        Outputs that are handed out instead of new ones.
+        Outputs that replace new ones.
     diverged : bool
-        The given outputs ran out, or do not fit.
+        Whether the given outputs ran out, or do not fit.
     messages : list of str
-        What the fit warned of, logged and printed.
+        Warnings, logs and printed texts of the fit.
     drawn_in_other_threads : bool
-        Noise was drawn in another thread meanwhile, which is not recorded.
+        Whether noise was drawn in another thread, where it is not recorded.
     seeded : bool
-        Noise came from something else than the operating system.
+        Whether noise came from a source other than the operating system.
     generator_digest : int
-        Digest of where the shared generators of Python and NumPy stood at the end.
+        Digest of the final states of the shared generators of Python and NumPy.
     """
 
     calls: list[Release] = field(default_factory=list)
@@ -410,12 +414,12 @@ class Recording:
 
     @property
     def forms(self) -> tuple[Any, ...]:
-        """What kinds of releases the fit made."""
+        """The forms of the fit's releases."""
         return tuple(release.form for release in self.releases)
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
-        """What was released, call by call."""
+        """The outputs, call by call."""
         return [call.output for call in self.calls]
 
     def loss(self, other: "Recording") -> tuple[Fraction, Fraction]:
@@ -432,7 +436,7 @@ class Recording:
         return sum((e for e, _ in losses), Fraction(0)), sum((r for _, r in losses), Fraction(0))
 
     def record_call(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Note one call and return its output."""
+        """Record one call and return its output."""
         integers = np.array(exact, dtype=np.int64)
         output = None
         if self.given_outputs is not None:
@@ -440,7 +444,7 @@ class Recording:
             output = self.given_outputs[position] if position < len(self.given_outputs) else None
             shape = integers.shape[:1] if isinstance(mechanism, NoisyMax) else integers.shape
             if output is not None and not isinstance(mechanism, LocalRandomizer) and output.shape != shape:
-                # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
+                # The fit releases other things, so it gets its own noise and not outputs for other calls.
                 output = None
             self.diverged |= output is None
         if output is None:
@@ -453,13 +457,13 @@ class Recording:
 def record_releases(given_outputs: Sequence[NDArray[Any]] | None = None) -> Iterator[Recording]:
     """Record every call of skprivate's mechanisms and local randomizers made by this thread.
 
-    Inside the ``with`` block the methods that add noise are replaced by ones that note what they are given.
-    Outside of it nothing of the kind exists: no normal run has a place where an exact value could leave.
+    Inside the ``with`` block, the methods that add noise are replaced by methods that also record their
+    inputs. Outside the block they do not exist: a normal run has no place where an exact value could leave.
 
     Parameters
     ----------
     given_outputs : sequence of ndarray or None, default=None
-        Outputs to hand out, call by call, instead of drawing new ones.
+        Outputs to return, call by call, in place of new draws.
 
     Yields
     ------
@@ -467,7 +471,7 @@ def record_releases(given_outputs: Sequence[NDArray[Any]] | None = None) -> Iter
 
     Notes
     -----
-    **Privacy**: a recording holds exact values. Use it on data made for the purpose.
+    **Privacy**: a recording holds exact values. Use it only on data made for this purpose.
 
     Examples
     --------
@@ -509,7 +513,7 @@ def record_releases(given_outputs: Sequence[NDArray[Any]] | None = None) -> Iter
 
 @contextlib.contextmanager
 def captured_output() -> Iterator[Callable[[], str]]:
-    """Collect what is printed and logged, by any logger; yields a function that returns it."""
+    """Collect printed and logged texts of all loggers; yields a function that returns them."""
     out = io.StringIO()
     root, handle = logging.getLogger(), logging.Logger.handle
 
@@ -528,7 +532,7 @@ def captured_output() -> Iterator[Callable[[], str]]:
 
 
 def _methods_that_add_noise() -> Iterator[tuple[type, str]]:
-    """Classes and methods that add noise, those of third parties too."""
+    """Yield classes and methods that add noise, including those of third parties."""
     roots = (_IntegerMechanism, NoisyMax, LocalRandomizer)
     for cls in (kind for root in roots for kind in (root, *_subclasses(root))):
         for name in ("randomize", "simulate") if issubclass(cls, LocalRandomizer) else ("randomize",):

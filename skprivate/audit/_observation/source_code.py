@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An estimator's own code: its modules, its constants, and the lines that a call runs through."""
+"""An estimator's own code: its modules, its constants, and the lines of a call."""
 
 import functools
 import inspect
@@ -14,32 +14,32 @@ from typing import Any
 from ...domain import _readers, _text_values
 from ...utils import _tables
 
-# The modules in which classes are written, which need not be those that they report.
+# The modules that define classes, which may differ from those that the classes report.
 
-# Their code is not the estimator's own.
+# Packages whose code is not the estimator's own.
 FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
 
 
 def defining_module(cls: type) -> str:
-    """Return the name of the module that a class is written in: where the code of its own functions is.
+    """Return the name of the module that defines a class: the module with the code of its functions.
 
-    A class may report another module: the public one that users import it from.
+    A class may report another module: the public one from which users import it.
     """
     for member in vars(cls).values():
         function = function_of(member)
-        # A function may be made elsewhere and assigned.
+        # A function may be defined elsewhere and assigned.
         if function is not None and function.__qualname__ == f"{cls.__qualname__}.{function.__name__}":
             return str(function.__globals__["__name__"])
     return cls.__module__
 
 
 def module_of(cls: type) -> types.ModuleType | None:
-    """Return the module that a class is written in, if it is still loaded."""
+    """Return the module that defines a class, if it is still loaded."""
     return sys.modules.get(defining_module(cls))
 
 
 def function_of(member: Any) -> types.FunctionType | None:
-    """Return the function behind a method, a property or a decorated function; None where there is none."""
+    """Return the function behind a method, a property or a decorated function; None if there is none."""
     if isinstance(member, property):
         member = member.fget
     elif isinstance(member, functools.cached_property):
@@ -50,19 +50,19 @@ def function_of(member: Any) -> types.FunctionType | None:
 
 # Numeric constants in an estimator's own code, which rows of a search should hold.
 
-# Named everywhere, and tried by other chains.
+# Constants that are used everywhere; other chains try them.
 _COMMON_CONSTANTS = {0.0, 1.0, -1.0, 2.0, 0.5}
-# Two fits for each, a tenth of a search.
+# Set by hand: each constant takes two fits, together a tenth of a search.
 _MOST_CONSTANTS = 24
-# Beyond, whole numbers do not fit into floats.
+# Larger whole numbers may not fit into floats.
 _LARGEST_CONSTANT = 1e300
 
 
 def values_in_code(estimator: Any) -> list[float]:
-    """Return numbers that stand in the methods of an estimator's classes, and in functions that they call.
+    """Return numbers in the methods of an estimator's classes, and in functions that these call.
 
-    Those of its own classes come before those of the classes that it is made from, and fractions before whole
-    numbers: those are sizes and positions, as a rule.
+    Numbers of a class come before those of its base classes. Fractions come before whole numbers, which are
+    usually sizes and positions.
     """
     found: dict[float, None] = {}
     for cls in type(estimator).__mro__:
@@ -111,33 +111,33 @@ def _numbers(values: Any) -> Iterator[float]:
 
 
 def names_in_code(function: Any) -> list[str]:
-    """Return the texts in a function that could be names of attributes."""
+    """Return texts in a function that could be names of attributes."""
     code = _code_of(function)
     texts = [text for text in (code.co_consts if code else ()) if isinstance(text, str)]
     return [text for text in texts if text.isidentifier()]
 
 
-# Traces the lines of an estimator's own code that a call runs through.
+# Traces of the lines of an estimator's own code during a call.
 
 Line = tuple[str, int]
 
-# How cells of declared columns are read: text, numbers and missing ones take ways of their own, by that cell
-# alone, and the values that come out are compared.
+# Readers of cells of declared columns. Text, numbers and missing cells are read by different lines, depending
+# on that cell alone; the resulting values are compared instead.
 _READERS = (_readers, _text_values, _tables)
-# Functions there that treat all rows alike, and are followed.
+# Functions there that treat all rows equally, and are traced.
 FOLLOWED_OF_TABLES = (
     *("validate_data", "check_array", "read_numbers", "refuse_series", "_refuse"),
     *("numbers_of", "within_bounds", "_columns_of_frame", "_numbers_of_column", "_number"),
     *("kind_of_labels", "holds_booleans"),
 )
-# These, and the whole of `skprivate.audit`.
+# Files that are not traced: the readers, and the whole of `skprivate.audit`.
 _NOT_FOLLOWED = (str(Path(__file__).parents[1]), *(str(module.__file__) for module in _READERS))
 
 
 def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
-    """Return the lines of the estimator's package that a call runs through, in order.
+    """Return the lines of the estimator's package during a call, in order.
 
-    Comprehensions and loops over rows appear once for every turn. Compiled code is not seen.
+    Comprehensions and loops over rows appear once for every iteration. Compiled code is not seen.
     """
     roots = own_code(estimator)
     lines: list[Line] = []
@@ -165,14 +165,14 @@ def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
 
 
 def own_modules(estimator: Any) -> list[Any]:
-    """Return the modules in which an estimator's classes are written."""
+    """Return the modules that define an estimator's classes."""
     names = dict.fromkeys(defining_module(cls) for cls in type(estimator).__mro__)
     own = [name for name in names if name.partition(".")[0] not in FOREIGN]
     return [sys.modules[name] for name in own if name in sys.modules]
 
 
 def own_code(estimator: Any) -> tuple[str, ...]:
-    """Return the files, or folders of packages, in which an estimator's classes are written."""
+    """Return the files, or folders of packages, that define an estimator's classes."""
     roots = set()
     for module in own_modules(estimator):
         top, _, below = module.__name__.partition(".")
@@ -184,7 +184,7 @@ def own_code(estimator: Any) -> tuple[str, ...]:
 
 
 def first_difference(one: list[Line], other: list[Line]) -> str:
-    """Return where two runs part, as file:line."""
+    """Return the last common line of two runs, as file:line."""
     last = ("the start", 0)
     for mine, theirs in itertools.zip_longest(one, other):
         if mine != theirs:

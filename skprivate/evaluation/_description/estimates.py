@@ -12,11 +12,11 @@ from scipy.special import ndtri
 from ..._typing import FloatArray
 from .._counts import NoisyTables
 
-# The noise hides a value whose interval covers so much of what is possible: a convention.
+# The noise hides a value if its interval covers so much of what is possible. This is a convention.
 _COVERED = 0.9
-# Values of the mean, over its interval, at which the spread about it is bounded.
+# Number of means, over the interval of the mean, at which the spread is bounded.
 _N_MEANS = 17
-# Times that a density may fall from a bin to the next, at most: e^-1.4 a bin.
+# Largest ratio of a density in a bin to that in the next bin: it falls by e^-1.4 a bin at most.
 _STEEP = 4.0
 
 
@@ -30,7 +30,7 @@ class Estimate:
     lower, upper : float
         Ends of the interval.
     above_noise : bool
-        False where the interval covers nine tenths of what is possible, or more: the noise hides the value.
+        False if the interval covers nine tenths of what is possible, or more: the noise hides the value.
     """
 
     value: float
@@ -40,17 +40,17 @@ class Estimate:
 
     @classmethod
     def between(cls, value: float, lower: float, upper: float, least: float, most: float) -> "Estimate":
-        """Return an estimate whose value is put into its interval, of what lies between least and most."""
+        """Return an estimate of a value in [least, most], moved into its interval."""
         value = min(max(value, lower), upper)
         above_noise = upper - lower < _COVERED * (most - least)
         return cls(float(value), float(lower), float(upper), bool(above_noise))
 
 
 def noise_factor(confidence: float, mechanism: str) -> float:
-    """Return how many standard deviations hold noise and sampling together with this probability.
+    """Return the number of standard deviations that noise and sampling stay within, with this probability.
 
-    The sum of a normal error and of weighted Laplace noise is a normal mixture whose tails lie between those
-    of the normal and of a single Laplace variable of the same variance; the larger of the two quantiles is
+    The sum of a normal error and of weighted Laplace noise is a normal mixture. Its tails lie between those
+    of the normal and of a single Laplace variable of the same variance. The larger of the two quantiles is
     taken.
     """
     normal = float(ndtri((1 + confidence) / 2))
@@ -64,14 +64,14 @@ class TableCounts:
     Attributes
     ----------
     cells : ndarray of float64 of shape (n_cells,)
-        The counts, moved by one and the same amount so that their sum is the number of rows, public or
+        The counts, all moved by the same amount so that their sum is the number of rows, which is public or
         estimated from all tables.
     std : float
         Standard deviation of the noise of a count.
     n_variance : float
-        Variance of the number of rows; 0 where it is public.
+        Variance of the number of rows; 0 if it is public.
     cluster : int
-        Rows of one person that may count: so much larger the sampling variance is at most.
+        Rows of one person that may count. The sampling variance is at most so many times larger.
     mechanism : {"laplace", "gaussian"}
     confidence : float
     """
@@ -99,8 +99,9 @@ class TableCounts:
     ) -> tuple[float, float, float]:
         """Return a ratio of two weighted sums, and the ends of its interval within [0, most].
 
-        The interval holds every t for which ``top - t bottom`` is within `factor` standard deviations of 0,
-        by noise and by sampling (Fieller); sampling is estimated from the counts, and from none of it.
+        The interval holds every t for which ``top - t bottom`` is within `factor` standard deviations of 0
+        (Fieller). It is the union of two: with noise and the sampling that the counts show, and with noise
+        alone.
         """
         known = (
             float(self.cells @ top**2),
@@ -114,10 +115,10 @@ class TableCounts:
         return _quotient(*sums), min(low, least), max(high, greatest)
 
     def share(self, part: FloatArray, whole: FloatArray) -> Estimate:
-        """Return the share of the cells of `part` in those of `whole` (both 0 and 1)."""
+        """Return the share of the rows of some cells among those of others; both are indicators of cells."""
         (above, below), noise = self._sums(part, whole)
         rows = max(below, 0.0)
-        # Binomial variance at the share that is tested (Wilson), and half a row for counts are whole.
+        # Binomial variance at the share that is tested (Wilson), and half a row since counts are whole.
         ends = [
             self._solve(above + shift, below, noise, (0.0, rows, -rows), 1.0) for shift in (-0.5, 0.0, 0.5)
         ]
@@ -159,20 +160,20 @@ def _quotient(above: float, below: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TreeCounts(TableCounts):
-    """Noisy counts of the leaves of a tree, and of missing values: what counts of all levels say of them.
+    """Noisy counts of the leaves of a tree and of missing values, estimated from the counts of all levels.
 
     Attributes
     ----------
     cells : ndarray of float64 of shape (n_leaves + 1,)
-        The estimate of least variance among those by which the children of a node add up to it, and the first
+        The estimate of least variance whose sums agree: the children of a node add up to it, and the first
         level and the missing values to the number of rows.
     smooth : ndarray of float64 of shape (n_leaves,)
-        The same, but what the children of a node differ by is shrunk where the noise explains it.
+        The same, but differences of the children of a node are shrunk as far as the noise explains them.
     branches : int
     variances : tuple of float
-        Of the noise of a node by its own subtree, level by level.
+        Variance of the noise of a node by its own subtree, level by level.
     of_missing : float
-        Of the noise of the number of missing values by their own counts.
+        Variance of the noise of the number of missing values by their own counts.
     """
 
     smooth: FloatArray
@@ -190,8 +191,8 @@ class TreeCounts(TableCounts):
     def noise(self, first: FloatArray, second: FloatArray) -> float:
         """Return the covariance that the noise gives two weighted sums of the counts.
 
-        With W the mean weight of the leaves below a node, sum W_c h_c over the children c of p is W_p h_p
-        plus sum (W_c - W_p) z_c, z_c being the estimate by the subtree of c. These sums are uncorrelated.
+        Let W be the mean weight of the leaves below a node, and z_c the estimate by the subtree of c. Then
+        sum W_c h_c over the children c of p is W_p h_p plus sum (W_c - W_p) z_c. These sums are uncorrelated.
         """
         found, (one, other) = 0.0, (first[:-1], second[:-1])
         for variance in reversed(self.variances):
@@ -205,10 +206,11 @@ class TreeCounts(TableCounts):
         return found + split * (a - b) * (c - d) + whole * self.n_variance
 
     def below(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return by how much the rows up to every leaf but the last exceed a share of all, and the noise.
+        """Return the excess of the rows up to every leaf but the last over a share of all, and its noise.
 
-        Up to a share x of the leaves there are x of the known rows, and of every level the first u children
-        of a node, less u / branches of them all; u is a whole number but on the levels above that leaf's.
+        Up to a share x of the leaves there are x of the known rows. To these, every level adds the first u
+        children of a node, less u / branches of them all. Only on the levels above the leaf's is u no whole
+        number.
         """
         ends = np.arange(1, len(self.smooth))
         share, split = self._parts
@@ -233,7 +235,7 @@ class _Tree:
 
     @classmethod
     def of(cls, tables: Sequence[FloatArray], stds: Sequence[float]) -> "_Tree":
-        """Return the counts of nodes, the count of a node and the sum of its children taken together."""
+        """Return the counts of nodes, each combined from its own count and the sum of its children."""
         branches = len(tables[0]) - 1
         levels, variances = [tables[-1][:-1]], [stds[-1] ** 2]
         for table, std in zip(tables[-2::-1], stds[-2::-1], strict=True):
@@ -252,14 +254,14 @@ class _Tree:
         return float(self.levels[0].sum()) + self.missing, self.branches * self.variances[0] + self.of_missing
 
     def counts(self, n: float, facts: tuple[float, float, int, str, float]) -> TreeCounts:
-        """Return the counts by which the nodes add up to n."""
+        """Return the counts whose nodes add up to n."""
         total, variance = self.total
         missing = self.missing + (n - total) * self.of_missing / variance
         exact = smooth = np.array([n - missing])
         for nodes, noise in zip(self.levels, self.variances, strict=True):
             rows = nodes.reshape(-1, self.branches)
             apart = rows - rows.mean(axis=1, keepdims=True)
-            # James and Stein's factor for a vector of so many free numbers.
+            # James and Stein's factor for a vector of branches - 1 free numbers.
             squares = np.maximum((apart**2).sum(axis=1, keepdims=True), 1e-300)
             kept = np.maximum(1 - (self.branches - 3) * noise / squares, 0.0)
             exact = (exact[:, None] / self.branches + apart).ravel()
@@ -304,7 +306,7 @@ def mean_and_std(counts: TreeCounts) -> tuple[Estimate, Estimate]:
     """Return mean and standard deviation of numbers that were rounded to a grid of [0, 1]."""
     points, known = _grid(counts)
     mean, lower, upper = counts.ratio(points, known)
-    # Half of the error is for the mean, half for the spread about any mean that is left.
+    # Half of the error is for the mean, and half for the spread about any mean in its interval.
     factor = noise_factor((1 + counts.confidence) / 2, counts.mechanism)
     _, first, last = counts.ratio(points, known, factor=factor)
     spreads = [
@@ -326,10 +328,10 @@ def mean_and_std(counts: TreeCounts) -> tuple[Estimate, Estimate]:
 def quantile(counts: TreeCounts, level: float) -> Estimate:
     """Return a quantile of numbers that were rounded to a grid of [0, 1].
 
-    With G the distribution of the rounded numbers and F of the numbers, F(g_i) <= G(g_i) <= F(g_{i+1}-). So a
-    quantile lies above g_i where G(g_i) < level, and not above g_{i+1} where G(g_i) >= level. Going inwards
-    from either bound, points are passed as long as a test says so: the end is wrong only if the test at one
-    fixed point is.
+    With G the distribution of the rounded numbers and F that of the numbers, F(g_i) <= G(g_i) <= F(g_{i+1}-).
+    So a quantile lies above g_i if G(g_i) < level, and not above g_{i+1} if G(g_i) >= level. From either
+    bound inwards, points are passed as long as a test rejects them. So an end is wrong only if the test at
+    one fixed point is wrong.
     """
     points, _ = _grid(counts)
     last = len(points) - 2
@@ -356,13 +358,14 @@ def _grid(counts: TableCounts) -> tuple[FloatArray, FloatArray]:
 def _interpolate(leaves: FloatArray, level: float) -> float:
     """Return a quantile of counts that are spread evenly over the bins around their points.
 
-    What the half of a bin at a bound holds beyond a density that goes on from its neighbours is on the bound.
+    The half bin at a bound may hold more than the density of its neighbours explains. The rest is on the
+    bound.
     """
     target = level * float(leaves.sum())
     if not target > 0:
         return 0.5
     reached = np.append(0.0, np.cumsum(leaves))
-    # Noise makes sums fall: between the greatest sum up to a leaf, and the least from there.
+    # Noise can make sums fall. Take the middle of the greatest sum up to a leaf and the least from there.
     rising = (np.maximum.accumulate(reached) + np.minimum.accumulate(reached[::-1])[::-1]) / 2
     if target <= _at_bound(leaves):
         return 0.0
@@ -381,10 +384,10 @@ def _at_bound(leaves: FloatArray) -> float:
 def survival_curve(counts: TableCounts, cells: slice, n_bins: int) -> list[Estimate]:
     """Return the shares that survive the end of every interval, of the group with these cells.
 
-    In an interval where d of R rows at risk have the event and c are censored, the hazard lies between d / R
+    If d of R rows at risk in an interval have the event and c are censored, the hazard lies between d / R
     (censored at the end) and d / (R - c) (at the beginning). Each end of the curve's interval takes one of
-    the two, and its error by noise and sampling from its linear terms. From the first
-    interval on where the rows at risk are not above the noise, the lower end is 0 and the upper end stays.
+    the two. Its error by noise and sampling comes from its linear terms. If the rows at risk are not above
+    the noise, the lower end is 0 and the upper end stays, from that interval on.
     """
     group = counts.cells[cells]
     events, censored = group[:n_bins], group[n_bins : 2 * n_bins]
@@ -416,16 +419,16 @@ class _Product:
         self._value = 1.0
 
     def step(self, i: int, events: float, risk: float) -> tuple[float, float] | None:
-        """Take one more interval; return the product and half its interval, None where the noise hides it."""
+        """Take one more interval; return the product and half its interval, None if the noise hides it."""
         counts, n_bins, start = self._counts, self._n_bins, self._cells.start
         at_risk = np.zeros(len(counts.cells))
         at_risk[start + i : start + n_bins] = 1.0
         at_risk[start + n_bins + i + self._early : self._cells.stop] = 1.0
-        # Twice the reach: below it the linear terms say little.
+        # Twice the reach: with fewer rows at risk the linear terms are poor.
         least = 2 * counts.factor * math.sqrt(counts.noise(at_risk, at_risk)) + 1
         if risk <= least:
             return None
-        # A count below 0 stays one: cut off, the errors of many intervals would not cancel.
+        # Counts below 0 are kept. If they were cut off, the errors of many intervals would not cancel.
         hazard = events / risk
         event = np.zeros(len(counts.cells))
         event[start + i] = 1.0

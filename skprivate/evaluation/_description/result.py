@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a private description holds: columns, crosstabs, survival; as a frame, as text and as HTML."""
+"""A private description: columns, crosstabs and survival, as a frame, as text and as HTML."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,14 @@ from typing import Any
 from ...accounting import PrivacySpent
 from ...accounting._privacy_amounts import show
 from ...accounting._statements.fields import FrozenMapping, escape_controls
-from ...accounting._statements.html import aligned, label_fragment, label_of_spent, label_page
+from ...accounting._statements.html import (
+    Figures,
+    aligned,
+    document,
+    label_blocks,
+    label_fragment,
+    label_of_spent,
+)
 from ...utils._public_module import public_module
 from .estimates import Estimate
 
@@ -38,16 +45,16 @@ class ColumnDescription:
     name : str
     kind : {"number", "stress", "date", "boolean", "categorical"}
     missing : Estimate
-        Share of missing cells, among all rows; of numbers and dates also of cells that are none.
+        Share of missing cells among all rows. For numbers and dates, cells that are none count as missing.
     other : Estimate or None
-        Of levels and booleans: share of the rows whose value is none of those declared.
+        For levels and booleans: share of the rows whose value is not declared.
     mean, std : Estimate or None
-        Of numbers and dates among the rows that have one, clipped to the declared bounds; dates are days
+        For numbers and dates: of the rows that have one, clipped to the declared bounds. Dates are days
         since the lower bound.
     quantiles : mapping of float to Estimate
-        The same.
+        Quantiles of the same values.
     levels : mapping of str to Estimate
-        Shares of the levels among the rows that have a declared one.
+        Shares of the levels among the rows that have a declared level.
     texts : mapping of str to (str, str)
         Text of every estimate of a number or a date, and of its interval.
     """
@@ -81,7 +88,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True, kw_only=True)
 class Crosstab:
-    """Shares of pairs of values, among the rows where both are known.
+    """Shares of pairs of values, among the rows whose two values are known.
 
     Attributes
     ----------
@@ -90,9 +97,9 @@ class Crosstab:
     rows, columns : tuple of str
         Values of the first and of the second column.
     shares : tuple of tuple of Estimate
-        For every value of the first column, and every one of the second, the share of the pair.
+        The share of the pair, for every value of the first and of the second column.
     row_shares : tuple of tuple of Estimate
-        The same among the rows with that value of the first column.
+        The share of the pair among the rows with that value of the first column.
     """
 
     first: str
@@ -122,7 +129,7 @@ class SurvivalCurve:
     times : tuple of float
         Ends of the intervals.
     curves : mapping of str to tuple of Estimate
-        For every group, or "" where there are none, the share without the event after each of the times.
+        The share without the event after each of the times, for every group. Without groups the key is "".
     """
 
     time: str
@@ -150,24 +157,24 @@ class TableDescription:
     Attributes
     ----------
     n_rows : Estimate
-        Number of rows that were counted; exact where it is public.
+        Number of rows that were counted; exact if it is public.
     columns : mapping of str to ColumnDescription
     crosstabs : tuple of Crosstab
     survival : SurvivalCurve or None
     privacy_spent : PrivacySpent
-        What the whole description spent, and what it claims.
+        The budget that the whole description spent, and its claim.
     confidence : float
-        Of each interval by itself.
+        Confidence of each interval by itself.
     noise_std : float
-        Standard deviation of the noise of a count, in rows; on a level of a tree it is larger.
+        Standard deviation of the noise of a count, in rows. On a level of a tree it is larger.
     n_bins : int
         Bins of the numbers between their bounds.
     n_levels : int
-        Levels on which they were counted: 1, or those of a tree.
+        Levels on which numbers were counted: 1, or those of a tree.
 
     See Also
     --------
-    private_describe : Makes it, and says what its intervals mean.
+    private_describe : Makes it, and explains its intervals.
 
     Examples
     --------
@@ -211,7 +218,7 @@ class TableDescription:
         Raises
         ------
         KeyError
-            It was not asked for.
+            There is no such crosstab.
         """
         for found in self.crosstabs:
             if (found.first, found.second) == (first, second):
@@ -255,23 +262,38 @@ class TableDescription:
         }
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the description as a page: Table One and the privacy label; it loads and runs nothing.
+        """Return the description as a page with Table One and the privacy label; it loads and runs nothing.
 
         Parameters
         ----------
         path : path-like, default=None
-            A file that the page is written to, too.
+            A file to write the page to as well.
 
         Returns
         -------
         page : str
         """
-        label = label_page([label_of_spent(self.privacy_spent.to_dict())], "Privacy facts")
-        page = label.replace("<main>\n", f"<main>\n{self._section()}\n", 1)
-        page = page.replace("<title>Privacy facts</title>", "<title>Table One</title>", 1)
+        label = label_blocks([label_of_spent(self.privacy_spent.to_dict())], "Privacy facts")
+        page = document(f"{self._section()}\n{label}", "Table One")
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
+
+    def _study_figures(self) -> Figures:
+        # First the ends of survival curves; then of each column the mean, the share of true, or of the
+        # commonest level.
+        first: list[Line] = []
+        if self.survival is not None:
+            n_times = len(self.survival.times)
+            first += list(self.survival.lines())[n_times - 1 :: n_times]
+        for column in self.columns.values():
+            shares = list(column.lines())[: len(column.levels) or 1]
+            first.append(
+                max(shares, key=lambda line: (line.statistic == "share of true", line.estimate.value))
+            )
+        lines = sorted(self.lines(), key=lambda line: (*first, line).index(line))
+        rows = [(f"{line.column}, {line.statistic}", line.value, line.interval) for line in lines]
+        return Figures(rows, f"{self._heading()}. Intervals of {self.confidence:.0%}.", is_table_one=True)
 
     def _repr_html_(self) -> str:
         return label_fragment([label_of_spent(self.privacy_spent.to_dict())]) + self._section()
@@ -303,7 +325,7 @@ class TableDescription:
         delta = f", delta {show(spent.delta)}" if spent.delta else ""
         return (
             f"Intervals of {self.confidence:.0%}, each by itself, for the population that the rows are drawn "
-            f"from; they count sampling and noise. Epsilon {show(spent.epsilon)}{delta} for all."
+            f"from. They count sampling and noise. Epsilon {show(spent.epsilon)}{delta} for all statistics."
         )
 
     def _section(self) -> str:

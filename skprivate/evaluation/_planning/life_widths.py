@@ -16,7 +16,7 @@ from .scores import Plan
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class PlannedHalfWidths:
-    """Half-widths of the 90 % intervals that one kind of fit is expected to print.
+    """Expected half-widths of the 90 % intervals of one kind of fit.
 
     Each is a median over trials. A trial with a quantile that is not "known" counts as infinitely wide.
 
@@ -26,21 +26,22 @@ class PlannedHalfWidths:
         Name of the fit's parameters, such as "gaussian".
     epsilon : float or Fraction
     n : int
-        Rows.
+        Number of rows.
     quantile : tuple of float
-        Of the quantile, at each of the rows ``X_at``. Of times it is relative: the ends are a factor of 1 +
-        half-width above and below their geometric middle; of other targets it is in their unit.
+        Half-width of the quantile, at each of the rows ``X_at``. For times it is relative: the ends are a
+        factor of 1 + half-width above and below their geometric middle. For other targets it is in their
+        unit.
     slopes : tuple of float
-        Of each slope, in its unit.
+        Half-width of each slope, in its unit.
     scale : float
-        Of the scale, relative to it.
+        Half-width of the scale, relative to it.
     range : tuple of two floats
-        Eight of ten trials had the quantile's half-width, at the row where it is widest, between these. Noise
-        in what an interval is computed from makes it vary from fit to fit.
+        Eight of ten trials had the quantile's half-width, at the row where it is widest, between these. It
+        varies from fit to fit because intervals are computed from noisy values.
     warned : float
-        Share of the trials of which a quantile is not "known" (``quantile_state``).
+        Share of the trials with a quantile that is not "known" (``quantile_state``).
     repeats : int
-        Trials.
+        Number of trials.
 
     See Also
     --------
@@ -48,7 +49,7 @@ class PlannedHalfWidths:
 
     Notes
     -----
-    **Privacy.** It holds nothing of private rows: there were none.
+    **Privacy.** It was computed without private rows.
 
     Examples
     --------
@@ -77,16 +78,16 @@ class PlannedHalfWidths:
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class RowsNeeded:
-    """Rows from which the interval of one kind of fit is mostly narrow enough, at all of `X_at`.
+    """Number of rows with which the interval of one kind of fit is mostly narrow enough, at all of `X_at`.
 
     Attributes
     ----------
     variant : str
     epsilon : float or Fraction
     n : int or None
-        Rows, in steps of about a tenth; None: more than the greatest number that was tried.
+        Number of rows, in steps of about a tenth; None: more than the greatest number that was tried.
     widths : PlannedHalfWidths
-        What the trials gave at `n`; where it is None, at the greatest number.
+        Half-widths of the trials at `n`, or at the greatest number if `n` is None.
 
     See Also
     --------
@@ -94,7 +95,7 @@ class RowsNeeded:
 
     Notes
     -----
-    **Privacy.** It holds nothing of private rows: there were none.
+    **Privacy.** It was computed without private rows.
 
     Examples
     --------
@@ -114,16 +115,16 @@ class RowsNeeded:
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class LifeStudyPlan(Plan):
-    """How wide the intervals of a private study of life data will be, before anything is spent.
+    """Expected half-widths of a private study of life data, before budget is spent.
 
     Attributes
     ----------
     estimator : str
-        Class of what would be fitted.
+        Class of the estimator.
     quantile : float
-        Which quantile of the lifetime was planned for: 0.1 is the B10 life.
+        The planned quantile of the lifetime: 0.1 is the B10 life.
     relative : bool
-        Whether its half-widths are relative, as those of times are.
+        Whether half-widths of the quantile are relative, as they are for times.
     slope_names : tuple of str
     table : tuple of PlannedHalfWidths
         By variant, epsilon and number of rows.
@@ -132,13 +133,13 @@ class LifeStudyPlan(Plan):
     assurance : float
         Share of the trials that had to reach it.
     rows_needed : tuple of RowsNeeded
-        By variant and epsilon; empty where no half-width was wanted.
+        By variant and epsilon; empty if no half-width was wanted.
     max_rows : int
-        The greatest number of rows that was looked at for it.
+        The greatest number of rows to try for it.
     unknowns : tuple of str
         What the plan cannot know.
     source : {"public", "simulated"}
-        Of which rows it was computed.
+        The rows that it was computed from.
 
     See Also
     --------
@@ -146,7 +147,7 @@ class LifeStudyPlan(Plan):
 
     Notes
     -----
-    **Privacy.** It holds nothing of private rows: there were none.
+    **Privacy.** It was computed without private rows.
 
     Examples
     --------
@@ -172,7 +173,7 @@ class LifeStudyPlan(Plan):
     source: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10".
+        """Return everything as plain values for JSON; exact numbers become text such as "9/10".
 
         An infinite half-width, of fits that warned, is None.
         """

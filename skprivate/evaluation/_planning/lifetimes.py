@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lifetimes in which a study of life data is tried, and half-widths of the intervals of these trials."""
+"""Simulated lifetimes for a study of life data, and half-widths of the intervals of trial fits."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -25,30 +25,30 @@ from .populations import StatedWorld, check_public
 from .trial_fits import quieten
 
 _RECORDS = np.dtype([("event", np.bool_), ("time", np.float64)])
-#: Draws n rows and their targets.
+#: A function that draws n rows and their targets.
 Draw = Callable[[int, np.random.Generator], tuple[Any, NDArray[Any]]]
 
 
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StatedLifetimes:
-    """Lifetimes by a model that is stated: what the planner of a test expects of its units.
+    """Lifetimes by a stated model: the expectation of the planner of a test.
 
     Parameters
     ----------
     coef : array-like of shape (d,)
-        Slopes of the location, one for each column of the design; with a domain for each of its
+        Slopes of the location, one for each column of the design; with a domain, one for each of its
         ``encoded_names``.
     intercept : float
-        Location at 0, of log time for life distributions.
+        Location at 0; for life distributions, of log time.
     scale : float or array-like of shape (m,)
-        Of the errors, above 0; or one for each row of X, where it differs by level.
+        Scale of the errors, above 0; or one for each row of X, if it differs by level.
     X : array-like or data frame of shape (m, n_features), default=None
-        Rows of the design, such as the levels of a test, which units are drawn from with replacement. None:
+        Rows of the design, such as the levels of a test. Units are drawn from them with replacement. None:
         uniform within the ``bounds_X`` of the estimator; with ``coef=[]`` one population, without columns.
     censoring : float, default=0.0
-        Share of units that still run when the test ends, in [0, 1); it ends for all at one time. Targets are
-        events and times where it is above 0.
+        Share of units that still run when the test ends, in [0, 1). The test ends at one time for all units.
+        If it is above 0, targets are events and times.
 
     Raises
     ------
@@ -57,12 +57,12 @@ class StatedLifetimes:
 
     See Also
     --------
-    plan_life_study : Takes it.
+    plan_life_study : Its parameter ``stated`` takes it.
 
     Notes
     -----
-    **Privacy.** All of it must be public: an earlier test, a handbook, a guess. Never take it from the rows
-    that are planned for.
+    **Privacy.** All of it must be public: from an earlier test, a handbook or a guess. Never take it from the
+    private rows of the study.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class StatedLifetimes:
             raise ValueError("censoring must be at least 0 and below 1.")
 
     def draw_for(self, estimator: Any) -> Draw:
-        """Return what draws units as an estimator takes them; ValueError where the model does not fit it."""
+        """Return a function that draws units for an estimator; ValueError if the model does not fit it."""
         coef = np.asarray(self.coef, dtype=np.float64)
         design = _Design(self.X, estimator, len(coef))
         error = error_distribution_of(estimator.distribution)
@@ -104,7 +104,7 @@ class StatedLifetimes:
             if not log_target:
                 return X, line
             times = np.exp(line)
-            # One end for all.
+            # One end for all units.
             end = float(np.quantile(times, 1 - self.censoring))
             return X, _observed(times, end) if self.censoring > 0 else times
 
@@ -112,7 +112,7 @@ class StatedLifetimes:
 
 
 class _Design:
-    """Rows of a test, and what they are to the model."""
+    """Rows of a test, and the same rows as the model encodes them."""
 
     def __init__(self, X: Any, estimator: Any, width: int) -> None:
         self._X, self._domain = X, estimator.domain
@@ -129,7 +129,7 @@ class _Design:
             raise ValueError(f"coef has {width} slopes, and the rows X of the design have other columns.")
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, FloatArray, Any]:
-        """Return n rows as the estimator takes them, and as numbers, and their places in the design."""
+        """Return n rows as the estimator takes them, the rows as numbers, and their places in the design."""
         if self._X is None:
             rows = rng.uniform(self._lower, self._upper, size=(n, len(self._lower)))
             return rows if len(self._lower) else None, rows, None
@@ -139,19 +139,19 @@ class _Design:
 
 
 def _errors(error: ErrorDistribution, n: int, rng: np.random.Generator) -> FloatArray:
-    # Never 0, whose quantile is infinite.
+    # The quantile of 0 would be infinite.
     return error.quantile(rng.uniform(np.finfo(float).tiny, 1, size=n))
 
 
 def _observed(times: FloatArray, ends: FloatArray | float) -> NDArray[Any]:
-    """Return events and times of units that are watched until their ends."""
+    """Return events and times of units that are observed until their ends."""
     records = np.empty(len(times), dtype=_RECORDS)
     records["event"], records["time"] = times <= ends, np.minimum(times, ends)
     return records
 
 
 def draw_lives(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[str, Draw]:
-    """Return where rows come from, and what draws them."""
+    """Return the name of the source of rows, and a function that draws them."""
     given = {"stated": stated, "public": public, "simulate": simulate}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
@@ -164,11 +164,11 @@ def draw_lives(template: Any, stated: Any, public: Any, simulate: Any) -> tuple[
 
 
 def draw_from_public(public: Any, estimator: Any) -> Draw:
-    """Return what draws units like public ones; TypeError or ValueError where these are none.
+    """Return a function that draws units like public ones; TypeError or ValueError if these are unusable.
 
-    Rows are public ones, drawn with replacement; lifetimes follow the model that the estimator, with hardly
-    any noise, finds in the public rows, and end of observation is drawn from its Kaplan-Meier curve. Whole
-    public rows would not do: one of five hundred that lies beyond a bound would be a fifth of a percent.
+    Public rows are drawn with replacement. Lifetimes follow the model that the estimator, with hardly any
+    noise, finds in the public rows. The end of observation is drawn from its Kaplan-Meier curve. Drawing
+    whole public rows would be wrong: one in five hundred that is beyond a bound would be 0.2 percent.
     """
     X, y = check_public(public, np.asarray)
     if is_structured(y) and len(y.dtype.names or ()) != 2:
@@ -193,7 +193,7 @@ def draw_from_public(public: Any, estimator: Any) -> Draw:
 
 
 def _ends_of(y: NDArray[Any]) -> Callable[[int, np.random.Generator], FloatArray]:
-    """Return what draws ends of observation by their Kaplan-Meier curve; infinite where it ends above 0."""
+    """Return a function that draws ends of observation by their Kaplan-Meier curve; above it, infinity."""
     event, time = (y[name] for name in y.dtype.names or ())
     order = np.argsort(time, kind="stable")
     falls = ~event[order].astype(bool) / np.arange(len(time), 0, -1)
@@ -206,7 +206,7 @@ def _ends_of(y: NDArray[Any]) -> Callable[[int, np.random.Generator], FloatArray
 
 
 def draw_from_simulation(simulate: Any) -> Draw:
-    """Return what draws by a simulation of the user, and checks what it returns."""
+    """Return a function that draws by a simulation of the user and checks its result."""
     world = StatedWorld(simulate)
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
@@ -218,7 +218,7 @@ def draw_from_simulation(simulate: Any) -> Draw:
     return draw
 
 
-# Half-widths of the intervals that private fits print, in trials.
+# Half-widths of the intervals of private fits, in trials.
 
 Cell = tuple[str, float | Fraction]
 
@@ -230,11 +230,11 @@ class FitWidths:
     Attributes
     ----------
     quantile, slopes : ndarray
-        Of the quantile at each row, relative where the target is a time; of each slope.
+        Half-widths of the quantile at each row, relative if the target is a time; and of each slope.
     scale : float
-        Relative.
+        Half-width of the scale, relative.
     warned : bool
-        Whether a quantile is not known: mostly noise, or unknown.
+        Whether the state of a quantile is not "known": "mostly noise" or "unknown".
     relative : bool
     slope_names : tuple of str
     """
@@ -249,18 +249,18 @@ class FitWidths:
 
 @dataclass(eq=False)
 class Trials:
-    """Fits of an estimator to rows that are drawn, at any number of rows; each number is tried once.
+    """Fits of an estimator to any number of drawn rows; each number is tried once.
 
     Parameters
     ----------
     estimator : estimator
-        Without a ledger.
+        It has no ledger.
     variants : dict of str to dict
-        Parameters of each.
+        Parameters of each variant.
     epsilons : sequence of float or Fraction
     draw : callable
     X_at : array-like
-        Rows at which the quantile is looked at.
+        Rows at which the quantile is evaluated.
     q : float
     seeds : sequence of int
         One for each repeat.
@@ -293,7 +293,7 @@ class Trials:
         return [self._known[n, cell] for cell in cells]
 
     def _try(self, n: int, seed: int, cells: Sequence[Cell]) -> dict[Cell, FitWidths]:
-        # Rows, and the noise of each cell, by streams of their own.
+        # Rows, and the noise of each cell, have random streams of their own.
         of_rows, *of_cells = np.random.SeedSequence(seed).spawn(1 + len(self._models))
         X, y = self.draw(n, np.random.default_rng(of_rows))
         noise = {
@@ -316,7 +316,7 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UtilityWarning)
         model.fit(X, y)
-    # Of fits that are tried a width is enough: no warning.
+    # Trial fits need the width alone, and no warning.
     _, interval = model._with_intervals(X_at, q, 0.9)
     if model.log_target_:
         with np.errstate(all="ignore"):
@@ -334,10 +334,10 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
 
 
 def widest_of(fits: Sequence[FitWidths]) -> FloatArray:
-    """Return the half-width of each fit's quantile where it is widest; infinite where one is not known."""
+    """Return the widest half-width of each fit's quantile; infinite if a quantile is not known."""
     return np.array([np.inf if one.warned else one.quantile.max() for one in fits])
 
 
 def median_widths(fits: Sequence[FitWidths], of: Callable[[FitWidths], Any]) -> FloatArray:
-    """Return the medians over fits; one with a quantile that is not known counts as infinitely wide."""
+    """Return the medians over fits; a fit with a quantile that is not known counts as infinitely wide."""
     return np.median([np.full(np.shape(of(one)), np.inf) if one.warned else of(one) for one in fits], axis=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Populations in which a study is tried: public rows, their signal, and rows that are drawn like them."""
+"""Simulated populations for a study: public rows, their signal, and rows that are drawn like them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from ...domain import TableDomain
 from ...utils import is_frame
 from ...utils._compat import num_samples, safe_indexing
 
-# Fewer rows cannot be split into folds that tell anything.
+# Fewer rows cannot be split into useful folds.
 _FEWEST_PUBLIC = 30
 # A column of numbers with fewer different values may be a code, and is not moved.
 _FEW_VALUES = 10
@@ -38,7 +38,7 @@ class _Column:
     continuous: bool
 
     def move(self, values: FloatArray, share: float, rng: np.random.Generator) -> FloatArray:
-        """Return values whose normal scores have moved: a new row has the distribution of the public ones."""
+        """Return values with moved normal scores: a new row has the distribution of the public ones."""
         known = np.isfinite(values)
         left, right = (np.searchsorted(self.ordered, values[known], side=side) for side in ("left", "right"))
         ranks = (left + rng.uniform(size=len(left)) * (right - left)) / len(self.ordered)
@@ -63,14 +63,14 @@ class PublicTable:
     ----------
     table : array-like or data frame of shape (m, d)
     domain : TableDomain or None
-        None: numbers are taken as they are, and a table of other values by the domain of the public rows.
+        None: numbers are not encoded, and a table of other values by a domain from the public rows.
 
     Attributes
     ----------
     table : ndarray or data frame
     encoded : ndarray of float64 of shape (m, k)
     is_moved : bool
-        Whether any column is.
+        Whether numbers of any column are moved when rows are drawn.
     """
 
     def __init__(self, table: Any, domain: TableDomain | None) -> None:
@@ -110,7 +110,7 @@ class PublicTable:
         return drawn.reset_index(drop=True).assign(**moved) if moved else drawn
 
     def _find_columns(self) -> dict[Any, _Column]:
-        """Return the columns of numbers that are moved, by name or place; only those of pandas and NumPy."""
+        """Return the columns of numbers to move, by name or place; only those of pandas and NumPy."""
         named: dict[Any, NDArray[Any]]
         if not is_frame(self.table):
             named = dict(enumerate(self.table.T)) if self.table.dtype.kind in "fiu" else {}
@@ -131,7 +131,7 @@ class PublicTable:
 
 @dataclass(frozen=True, eq=False)
 class PublicRows:
-    """Public rows that were checked.
+    """Checked public rows.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class PublicRows:
     classes : ndarray or None
         None: the targets are numbers.
     limits : tuple of float
-        Ends of the numbers that are drawn.
+        Bounds of the drawn numbers.
     logarithm : bool
         Whether the logarithms of the numbers are modelled.
     """
@@ -157,14 +157,14 @@ class PublicRows:
 
 
 def check_public(public: Any, read_targets: Callable[[Any], NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
-    """Return public rows and targets; TypeError or ValueError where they are no pair, or few."""
+    """Return public rows and targets; TypeError or ValueError if they are no pair, or too few."""
     if not isinstance(public, tuple | list) or len(public) != 2:
         raise TypeError("public must be a pair (X, y).")
     X, y = public[0], read_targets(public[1])
     if y.ndim != 1 or (X is not None and num_samples(X) != len(y)):
         raise ValueError("public=(X, y) must hold as many targets as rows, y of shape (m,).")
     if len(y) < _FEWEST_PUBLIC:
-        raise ValueError(f"{_FEWEST_PUBLIC} public rows at least are needed, and better some hundreds.")
+        raise ValueError(f"at least {_FEWEST_PUBLIC} public rows are needed. Some hundreds are better.")
     return X, y
 
 
@@ -177,8 +177,8 @@ def area(proba: FloatArray, weights: FloatArray) -> float:
     Parameters
     ----------
     proba, weights : ndarray of shape (n, k)
-        Predictions, and the share in which each row belongs to each class: indicators where labels are known,
-        the predictions themselves where labels are drawn from these.
+        Predictions, and the share of each row in each class. The shares are indicators if labels are known,
+        and the predictions themselves if labels are drawn from them.
     """
     columns = (1,) if proba.shape[1] == 2 else range(proba.shape[1])
     found = [_area_of_one(proba[:, k], weights[:, k]) for k in columns]
@@ -197,7 +197,7 @@ def _area_of_one(scores: FloatArray, positive: FloatArray) -> float:
 
 
 def indicators(codes: IntArray, n_classes: int) -> FloatArray:
-    """Return rows of 0 and one 1."""
+    """Return rows that are 1 at the code and else 0."""
     return (codes[:, np.newaxis] == np.arange(n_classes)).astype(np.float64)
 
 
@@ -209,18 +209,18 @@ def explained(found: FloatArray, y: FloatArray) -> float:
 
 # The strength of the signal.
 
-# The learning curve is read at training on nine tenths and on half of the public rows, ten fits each.
+# The learning curve is read at training on nine tenths and on half of the public rows, with ten fits each.
 _FOLDS, _HALVES, _REPEATS = 10, 2, 5
-# Draws of the rows whose spread is the standard error of a strength: its own error is 5 %.
+# Bootstrap draws for the standard error of a strength; the error of that is 5 %.
 _BOOTSTRAP = 200
 #: Least probability of a model of public labels.
 LEAST_SHARE = 1e-4
-# What 1 is not reached by.
+# Greatest strength: a model of public rows is never certain.
 _STRONGEST = 0.999
 
 
 def models_of_labels(labels: bool, n_rows: int) -> dict[str, Any]:
-    """Return models that a few hundred rows can train, by name."""
+    """Return models for a few hundred rows, by name."""
     ranks = QuantileTransformer(n_quantiles=min(100, n_rows // _HALVES), subsample=None)
     small = {"max_iter": 50, "max_leaf_nodes": 6, "l2_regularization": 1.0, "random_state": 0}
     if labels:
@@ -241,7 +241,7 @@ def _imputer() -> SimpleImputer:
 
 
 def predict(model: Any, X: FloatArray, n_classes: int) -> FloatArray:
-    """Return probabilities of shape (n, n_classes) by a model of codes, or numbers where there are none."""
+    """Return probabilities of shape (n, n_classes) by a model of codes, or numbers without classes."""
     if not n_classes:
         return np.asarray(model.predict(X), dtype=np.float64)
     found = np.zeros((len(X), n_classes))
@@ -252,16 +252,17 @@ def predict(model: Any, X: FloatArray, n_classes: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Signal:
-    """What public rows tell of how well the target can be predicted.
+    """The strength of the signal in public rows: how well the target can be predicted.
 
     Attributes
     ----------
     strength : float
-        AUC (a mean over classes), or R2: expected of a model of n rows.
+        Expected AUC (a mean over classes) or R2 of a model of n rows.
     below, above : float
-        Standard errors towards less and more.
+        Standard errors downwards and upwards.
     models : tuple of (estimator, ndarray)
-        Unfitted, with cross-validated predictions: those that predict the public rows as well as the best.
+        Unfitted models that predict the public rows as well as the best one, and their cross-validated
+        predictions.
     """
 
     strength: float
@@ -308,7 +309,7 @@ def measure_signal(
     gain = max(at_full - float(np.mean([_strength(one, y) for one in halves])), 0.0)
     m = len(y)
     spread = _standard_error(full[best], y, rng)
-    # The excess of a model with a fixed number of parameters falls by 1/m, of a richer one by m^(-1/2).
+    # The excess loss of a model with a fixed number of parameters falls as 1/m, of a richer one as m^(-1/2).
     likely, most = (gain * _extension(m, n, power) for power in (1.0, 0.5))
     strength = min(at_full + likely, max((1 + at_full) / 2, at_full))
     above = float(np.hypot(spread, most - likely))
@@ -317,7 +318,7 @@ def measure_signal(
 
 
 def _extension(m: int, n: int, power: float) -> float:
-    """Return how far the curve rises from training on m rows to n, in rises from m/2 to 0.9 m."""
+    """Return the rise of the curve from 0.9 m training rows to n, in units of that from m/2 to 0.9 m."""
     few, many, all_rows = (m / 2) ** -power, (0.9 * m) ** -power, max(n, m) ** -power
     return (many - all_rows) / (few - many)
 
@@ -351,31 +352,31 @@ def _standard_error(found: FloatArray, y: IntArray, rng: np.random.Generator) ->
     spread = float(np.std([_strength(found[rows], y[rows]) for rows in drawn]))
     if found.ndim == 1:
         return spread
-    # Near 1 no drawn row is ranked wrongly, and a bootstrap sees no error: half a row more is taken to be.
+    # Near 1 no drawn row is ranked wrongly, and a bootstrap shows no error. So half a wrong row is added.
     share = (_strength(found, y) * len(y) + 0.5) / (len(y) + 1)
     return max(spread, float(np.sqrt(share * (1 - share) / len(y))))
 
 
 # Worlds: rows are drawn, and targets follow a model of a stated strength.
 
-# Rows on which a model is brought to its strength: the standard error of an AUC of these is below 0.01.
+# Rows for the tuning of a model to its strength: the standard error of their AUC is below 0.01.
 _N_TUNING = 4_000
-# Steps in which the shares of classes are restored: each leaves a small part of the error.
+# Steps that restore the shares of classes: each leaves a small part of the error.
 _N_STEPS = 20
-# Factors of the log-odds that are looked at: from no signal to certainty.
+# Range of factors of the log-odds: from no signal to certainty.
 _FACTORS = (1e-3, 1e3)
-# Least number of public labels that tells the ends of a target.
+# Guards divisions and logarithms against 0.
 _TINY = 1e-12
 
 
 class StatedWorld:
-    """Rows by a simulation of the user; ValueError or TypeError where it returns something else."""
+    """Rows by a simulation of the user; ValueError or TypeError if it returns something else."""
 
     def __init__(self, simulate: Callable[[int, np.random.Generator], Any]) -> None:
         self._simulate = simulate
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-        """Return what the simulation does."""
+        """Return rows and targets of the simulation."""
         drawn = self._simulate(n, rng)
         if not isinstance(drawn, tuple) or len(drawn) != 2:
             raise TypeError("simulate(n, rng) must return a pair (X, y).")
@@ -388,7 +389,7 @@ class StatedWorld:
 
 
 class LabelWorld:
-    """Labels by a model of the public ones, whose log-odds are stretched until it has a given AUC."""
+    """Labels by a model of the public ones. Its log-odds are stretched until it has a given AUC."""
 
     def __init__(
         self, known: PublicRows, classes: NDArray[Any], model: Any, strength: float, rng: np.random.Generator
@@ -445,7 +446,7 @@ World = StatedWorld | LabelWorld | NumberWorld
 
 
 def _restore_shares(odds: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return what is added to log-odds so that classes keep their shares."""
+    """Return the offsets of log-odds with which classes keep their shares."""
     offset = np.zeros(odds.shape[1])
     for _ in range(_N_STEPS):
         mean = softmax(odds + offset, axis=1).mean(axis=0)
@@ -454,7 +455,7 @@ def _restore_shares(odds: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def _solve(excess: Callable[[float], float]) -> float:
-    """Return the factor at which an increasing function is 0, or the end that is nearest."""
+    """Return the factor at which an increasing function is 0; 1 if it is below 0 for all factors."""
     low, high = np.log(_FACTORS)
     if excess(_FACTORS[0]) >= 0:
         return _FACTORS[0]

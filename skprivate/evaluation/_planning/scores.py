@@ -17,28 +17,28 @@ from ...utils import check_epsilon
 from ...utils._public_module import public_module
 from .._counts import plan_noise
 
-#: Nine studies of ten should end in the band, if all assumptions hold.
+#: Share of the studies that end in the band, if all assumptions hold.
 COVERAGE = 0.9
 
 
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class PlannedScore:
-    """What is expected at one epsilon.
+    """The expected score at one epsilon.
 
     Attributes
     ----------
     epsilon : float
     score : float
-        Expected of a fit to n private rows, on other rows; greater is better.
+        Expected score of a fit to n private rows, on other rows; greater is better.
     lower, upper : float
-        Band of one such fit.
+        Band of the score of one such fit.
     repeats : int
-        Fits that this was computed from.
+        Number of fits for the estimate.
     gain, gain_lower, gain_upper, gain_error : float or None
-        By how much it passes a model of the public rows alone, with the band of the difference, and the
-        standard error of its expectation: both are fitted to rows of the same worlds, so that it is narrower
-        than that of the score. None without public rows.
+        Excess over the score of a model of the public rows alone, with the band of the difference, and the
+        standard error of its expectation. Both models are fitted to rows of the same worlds, so that this
+        band is narrower than that of the score. None without public rows.
 
     See Also
     --------
@@ -46,7 +46,7 @@ class PlannedScore:
 
     Notes
     -----
-    **Privacy.** It holds nothing of private rows: there were none.
+    **Privacy.** It was computed without private rows.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class PlannedScore:
 
 @dataclass(frozen=True)
 class Shift:
-    """What is added to scores, because the estimator does better or worse on public rows than in the worlds.
+    """A correction of scores: the estimator may do better or worse on public rows than in the worlds.
 
     Attributes
     ----------
@@ -84,8 +84,8 @@ class Shift:
     def measured(cls, real: FloatArray, in_worlds: FloatArray, deviations: FloatArray, base: float) -> Self:
         """Return the difference of scores on folds of public rows and in worlds.
 
-        None is known where the estimator learnt nothing in some of them: so few rows may be too few for it at
-        any epsilon, and tell nothing of n.
+        The shift is 0 if the estimator learnt nothing in some of them. So few rows may be too few for it at
+        any epsilon, and carry no information about n rows.
         """
         if np.isclose(np.r_[real, in_worlds], base, rtol=0, atol=1e-9).any():
             return cls()
@@ -102,24 +102,25 @@ def plan_score(
     shift_alone: float,
     limits: tuple[float, float],
 ) -> PlannedScore:
-    """Return what scores tell of an epsilon.
+    """Return the expected score at an epsilon, from the scores of fits.
 
     Parameters
     ----------
     epsilon : float
     scores, alone, deviations : ndarray of shape (n_repeats,)
-        Of the fits; of the public rows alone (NaN where there are none); standard errors of the strength.
+        Scores of the fits; scores of the public rows alone (NaN if there are none); deviations of the
+        strength, in standard errors.
     shift : Shift
     shift_alone : float
-        The same of the public rows alone.
+        The shift of the model of public rows alone.
     limits : (least, greatest)
-        Values that the score can take.
+        Range of the score.
     """
     centre, lower, upper = (float(np.clip(end, *limits)) for end in band_of(scores, deviations, shift)[:3])
     head = float(epsilon), centre, lower, upper, len(scores)
     if np.isnan(alone).any():
         return PlannedScore(*head)
-    # Both are measured on the same public rows, whose sampling errors are shared.
+    # Both are measured on the same public rows, and share their sampling errors.
     return PlannedScore(*head, *band_of(scores - alone, deviations, Shift(shift.amount - shift_alone)))
 
 
@@ -128,9 +129,9 @@ def band_of(
 ) -> tuple[float, float, float, float]:
     """Return centre, lower and upper end of scores, and the standard error of the centre.
 
-    Each score is from a world that is some standard errors from the expected strength. It is a line in that
-    deviation: its slope is what the size of the public sample costs, and what is left is noise, rows and the
-    model of labels.
+    Each score is from a world that is some standard errors from the expected strength. The score is fitted by
+    a line in that deviation. Its slope is the error by the size of the public sample. The residuals are due
+    to noise, rows and the model of labels.
     """
     shift = Shift() if shift is None else shift
     n = len(scores)
@@ -139,8 +140,8 @@ def band_of(
     freedom = n - design.shape[1]
     residual = float(np.sum((scores - design @ coefficients) ** 2)) / freedom
     slope = abs(float(coefficients[1])) if len(coefficients) > 1 else 0.0
-    # The shift is measured on few rows and holds for many only if its cause stays: half of it is its error.
-    # Both scores are of the same public rows, so that their sampling errors do not add up.
+    # The shift is measured on few rows, and holds for many only if its cause remains. So half of it counts as
+    # an error. Both scores are of the same public rows, so that their sampling errors do not add up.
     error = float(np.hypot(max(slope, shift.error), shift.amount / 2))
     level = (1 + COVERAGE) / 2
     half = float(np.hypot(norm.ppf(level) * error, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n))))
@@ -160,7 +161,7 @@ def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, na
     base : float
         Score of a constant.
     name : str
-        Of the score.
+        Name of the score.
     """
     first = len(rows)
     while first and _passes(rows[first - 1], base):
@@ -178,12 +179,12 @@ def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, na
         return "go", f"go at epsilon >= {shown.epsilon:g}: {figures} against {against}"
     if all(_fails(row, base) for row in rows):
         return "no-go", (
-            f"no-go: at no epsilon is a gain expected over what is there already; at epsilon "
+            f"no-go: at no epsilon is a gain expected over the base rate and the public rows; at epsilon "
             f"{shown.epsilon:g}, {figures} against {against}"
         )
     return "cannot say", (
-        f"cannot say: the band holds what is there already; at epsilon {shown.epsilon:g}, {figures} against "
-        f"{against}"
+        f"cannot say: the band holds the score of the base rate or of the public rows; at epsilon "
+        f"{shown.epsilon:g}, {figures} against {against}"
     )
 
 
@@ -199,49 +200,50 @@ def _fails(row: PlannedScore, base: float) -> bool:
 
 # 95 % intervals.
 _Z = 1.96
-# Bins of a score in an evaluation; each holds rows of every class.
+# Assumed bins of a score in an evaluation; each holds rows of every class.
 _BINS = 20
-# What is wanted of a description: shares within one percentage point of the exact ones, but for at most a
-# fifth of the budget; and of an evaluation: an interval of two points to either side, in the smallest of the
-# shares of rows that reaches it. They are wishes of a reader, and not fitted to anything.
+# Aims of a split. Shares of a description are within one percentage point of the exact ones, for at most a
+# fifth of the budget. The interval of an evaluation has two points to either side, on the smallest share of
+# rows that reaches it. They are wishes of a reader, and not fitted to anything.
 _DESCRIBE_WITHIN, _DESCRIBE_AT_MOST = 0.01, Fraction(1, 5)
 _EVALUATE_WITHIN, _HELD_OUT = 0.02, (0.1, 0.2, 0.3, 0.5)
-# Shares of the budget that a description is tried at.
+# Shares of the budget that are tried for a description.
 _SHARES = tuple(Fraction(k, 100) for k in (1, 2, 5, 10, 20))
 
 DISJOINT = (
-    "Fit and evaluation read different persons: a person is in one of the two parts, so that the pair of "
-    "releases loses no more than the dearer of them. That holds where a person is added or removed; and "
-    "where one is replaced, if the part is fixed beforehand by a position or a public number and not by the "
-    "person's values (the replacement is then in the same part). Else the two costs add up. All rows of a "
-    "person must be in one part. The description reads all rows, and its cost is added. Declare the "
-    "parts to the ledger (PrivacyLedger.data), whose ceiling counts them in full."
+    "Fit and evaluation read different persons. A person is in one of the two parts, so the pair of releases "
+    "costs no more than the larger of the two. This holds if a person is added or removed. It holds if a "
+    "person is replaced, too, if a position or a public number fixes the part beforehand, and not the "
+    "person's values. The replacement is then in the same part. Otherwise the two costs add up. All rows of "
+    "a person must be in one part. The description reads all rows, and its cost is added. Declare the parts "
+    "to the ledger (PrivacyLedger.data). Its ceiling counts them in full."
 )
 
 
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class BudgetSplit:
-    """A suggestion for what is spent on what.
+    """A suggested split of the budget.
 
     Attributes
     ----------
     total : Fraction
-        Greatest privacy loss of a person by all of it.
+        Greatest privacy loss of a person by all releases together.
     describe : Fraction
-        For the description, on all rows.
+        Epsilon of the description of all rows.
     fit, evaluate : Fraction
-        For the fit, and for the evaluation on rows that the fit does not see: each the whole remainder.
+        Epsilon of the fit, and of the evaluation on rows that the fit does not use: each is the whole
+        remainder.
     n_fit, n_evaluate : int
-        Rows of the two.
+        Rows of the fit and of the evaluation.
     describe_half_width : float
         Half of the 95 % interval of a share in the description, by its noise alone.
     evaluate_half_width : float
         Half of the 95 % interval of the score of the evaluation, AUC or accuracy, by noise and sampling.
     evaluate_half_width_if_added : float
-        The same where the costs of fit and evaluation add up, and each gets half.
+        The same if the costs of fit and evaluation add up, and each gets half.
     argument : str
-        Why fit and evaluation do not add up.
+        The reason why the costs of fit and evaluation do not add up.
 
     See Also
     --------
@@ -329,10 +331,10 @@ def evaluation_half_width(score: float, n: int, epsilon: Fraction, share: float,
 
     Notes
     -----
-    Sampling: a binomial variance of the accuracy; of the AUC, Hanley and McNeil's (1982). Noise: half of the
-    cells add up to the number of right predictions. A cell of the first class counts in the AUC with
-    (F - A) / n_1, F being the share of the second class below its bin; over bins from end to end F - A has
-    the mean square 1/12 + (A - 1/2)^2. The second class is alike.
+    Sampling: the accuracy has a binomial variance, and the AUC that of Hanley and McNeil (1982). Noise: half
+    of the cells add up to the number of right predictions. A cell of the first class counts in the AUC with
+    (F - A) / n_1, with F the share of the second class below its bin. Over bins from end to end, F - A has
+    the mean square 1/12 + (A - 1/2)^2. The second class is similar.
     """
     variance = plan_noise(1, epsilon).std ** 2
     score = min(max(score, 0.0), 1.0)
@@ -349,18 +351,18 @@ def evaluation_half_width(score: float, n: int, epsilon: Fraction, share: float,
 
 
 class Plan:
-    """What the plans of both planners share: how they become plain values, text and HTML."""
+    """The common part of both plans: plain values, text and HTML."""
 
     unknowns: tuple[str, ...]
     source: str
 
     @property
     def mark(self) -> str:
-        """What it was computed from."""
+        """The rows that it was computed from."""
         return f"computed from {self.source} rows: nothing was spent"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, which JSON takes; exact numbers become text such as "9/10"."""
+        """Return everything as plain values for JSON; exact numbers become text such as "9/10"."""
         fields: Any = self
         return _plain({**asdict(fields), "mark": self.mark})
 
@@ -387,30 +389,30 @@ class Plan:
 @public_module("skprivate.evaluation")
 @dataclass(frozen=True)
 class StudyPlan(Plan):
-    """What a private fit is expected to be worth, before anything is spent.
+    """The expected accuracy of a private fit, before budget is spent.
 
     Attributes
     ----------
     estimator : str
-        Class of what would be fitted.
+        Class of the estimator.
     n : int
-        Private rows that were planned for.
+        Planned number of private rows.
     score_name : str
-        The score, as scikit-learn names it; greater is better.
+        Name of the score in scikit-learn; greater is better.
     table : tuple of PlannedScore
-        Expected score and band at each epsilon, which rise.
+        Expected score and band at each epsilon, by rising epsilon.
     base_rate : float
         Score of a constant prediction.
     public_alone : float or None
         Cross-validated score of the better of two scikit-learn models of the public rows alone, at epsilon
         0; None without public rows.
     public_alone_error : float or None
-        Its standard error.
+        Standard error of that score.
     public_alone_model : str or None
-        Which one it is.
+        Name of that model.
     decision : {"go", "no-go", "cannot say"}
-        "go": from some epsilon on the lower ends of all bands are above `public_alone` and `base_rate`;
-        "no-go": no band reaches above them; "cannot say": neither.
+        "go": from some epsilon on, the lower ends of all bands are above `public_alone` and `base_rate`.
+        "no-go": no band reaches above them. "cannot say": neither of these.
     recommendation : str
         The decision with its figures.
     split : BudgetSplit or None
@@ -418,7 +420,7 @@ class StudyPlan(Plan):
     unknowns : tuple of str
         What the plan cannot know.
     source : {"public", "simulated"}
-        Of which rows it was computed.
+        The rows that it was computed from.
 
     See Also
     --------
@@ -426,7 +428,7 @@ class StudyPlan(Plan):
 
     Notes
     -----
-    **Privacy.** It holds nothing of private rows: there were none.
+    **Privacy.** It was computed without private rows.
 
     Examples
     --------

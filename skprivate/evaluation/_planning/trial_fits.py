@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits of a plan: copies without a ledger, on rows that were drawn, scored on others."""
+"""Fits of a plan: copies without a ledger, on drawn rows, scored on other rows."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ from .populations import PublicRows, World
 N_TEST = 10_000
 # Folds of models of public rows alone.
 _FOLDS = 5
-# An epsilon at which every estimator of the suite draws noise that does not matter.
+# An epsilon at which the noise of every estimator of the suite is negligible.
 _HARDLY_ANY_NOISE = 1e6
 
 Scorer = Callable[..., float]
@@ -43,7 +43,7 @@ def epsilon_of(estimator: Any, param_name: str | None) -> str:
         return param_name
     if "epsilon" in names:
         return "epsilon"
-    # A step of a pipeline; a model inside a private one is reached by a longer name.
+    # A step of a pipeline. A model inside a private step has a longer name.
     found = [name for name in names if name.endswith("__epsilon")]
     shortest = [name for name in found if name.count("__") == min(one.count("__") for one in found)]
     if len(shortest) != 1:
@@ -55,7 +55,7 @@ def epsilon_of(estimator: Any, param_name: str | None) -> str:
 
 
 def warn_of_planned_delta(estimator: Any, param_name: str, n: int) -> None:
-    """Warn where the delta beside this epsilon is a weak guarantee for n rows, if n will be public."""
+    """Warn if the delta beside this epsilon is a weak guarantee for n rows, and n will be public."""
     given, prefix = estimator.get_params(), param_name.removesuffix("epsilon")
     if given.get(f"{prefix}relation") != "add-remove":
         warn_of_large_delta(check_probability(given.get(f"{prefix}delta") or 0, "delta"), n)
@@ -74,13 +74,13 @@ def prepare(estimator: Any, domain: Any, target: Any) -> Any:
     given |= {"bounds": bounds, "bounds_X": bounds}
     missing = {name: value for name, value in given.items() if name in names and names[name] is None}
     if names.get("domain") is not None:
-        # A domain that the estimator holds says the bounds.
+        # A domain of the estimator declares the bounds.
         missing = {name: value for name, value in missing.items() if name in ("classes", "bounds_y")}
     return copy.set_params(**{name: value for name, value in missing.items() if value is not None})
 
 
 def check_domain(domain: Any) -> None:
-    """Raise TypeError or ValueError where this is neither a domain nor bounds."""
+    """Raise TypeError or ValueError if this is neither a domain nor bounds."""
     if domain is not None and not isinstance(domain, TableDomain | dict):
         if not isinstance(domain, tuple | list) or len(domain) != 2:
             raise TypeError("domain must be a TableDomain, or bounds (lower, upper).")
@@ -105,24 +105,24 @@ def run_world(
     Parameters
     ----------
     estimator, param_name, epsilons, scorer
-        As of the plan; the estimator has no ledger.
+        As in the plan. The estimator has no ledger.
     world : World
     n, n_public : int
-        Private rows, and public ones.
+        Numbers of private and of public rows.
     seed : int
     alone : estimator, default=None
-        Fitted to the public rows alone; None: no such fit.
+        It is fitted to the public rows alone; None: no such fit.
     in_fit : bool, default=False
-        Whether the fits get the public rows, too.
+        Whether the fits get the public rows as well.
 
     Returns
     -------
     scores : list of float
         One for each epsilon.
     score_alone : float
-        Of the public rows alone; NaN without them.
+        Score of the model of public rows alone; NaN without them.
     score_quiet : float
-        Of the estimator with hardly any noise, fitted to the public rows but for those of one fold.
+        Score of the estimator with hardly any noise, fitted to all public rows except one fold.
     """
     rng = np.random.default_rng(seed)
     X, y = world.draw(n + n_public, rng)
@@ -148,7 +148,7 @@ def run_world(
 
 
 def _with_epsilon(estimator: Any, param_name: str, epsilon: float | Fraction, seed: int) -> Any:
-    """Return a clone with an epsilon, and seeds wherever it takes them."""
+    """Return a clone with an epsilon, and with seeds for all of its parts."""
     model = clone(estimator).set_params(**{param_name: epsilon})
     seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
     return model.set_params(**dict.fromkeys(seeds, seed))
@@ -178,14 +178,14 @@ def _splitter(y: Any, labels: bool, seed: int) -> Any:
 
 
 def base_score(y: Any, labels: bool, scorer: Scorer) -> float:
-    """Return the score of a constant that knows the targets."""
+    """Return the score of the best constant for these targets."""
     model = DummyClassifier(strategy="prior") if labels else DummyRegressor()
     rows = np.zeros((len(y), 1))
     return float(scorer(model.fit(rows, y), rows, y))
 
 
 class PublicModel(NamedTuple):
-    """A model of public rows alone: its name, itself, its score and the standard error of that; or none."""
+    """A model of public rows alone: its name, the model, its score and the standard error; or none."""
 
     name: str | None = None
     model: Any = None

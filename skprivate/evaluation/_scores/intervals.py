@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Intervals from noisy counts: the values that a test of the noise and of sampling does not reject."""
+"""Intervals from noisy counts: the values that a test by noise and sampling does not reject."""
 
 import math
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from scipy.special import expit, logit, ndtri
 from ..._typing import BoolArray, FloatArray
 from ...utils._public_module import public_module
 
-# Candidate values of a statistic: as many evenly over its range as at distances from the estimate that grow
-# from a millionth of the range, by 4 % a step; the last step is parted again.
+# Number of candidate values that are even over the range of a statistic. As many more are at distances from
+# the estimate that grow from a millionth of the range, by 4 % a step. The last step is divided again.
 _STEPS = 351
 _REFINED = 101
 
@@ -25,15 +25,16 @@ class Estimate:
     Attributes
     ----------
     value : float
-        The estimate, moved into the range of the statistic; NaN where the released counts have no positive
+        The estimate, moved into the range of the statistic; NaN if the released counts have no positive
         denominator.
     lower, upper : float
         Ends of the interval.
     noise_std, sampling_std : float
         Standard deviations of the estimate by the noise and by the choice of rows, estimated from released
-        counts; NaN with ``value``.
+        counts; NaN if ``value`` is.
     says_nothing : bool
-        The interval is the whole range: epsilon or the rows are too few for this statistic.
+        Whether the interval is the whole range: there are too few rows, or epsilon is too small, for this
+        statistic.
 
     See Also
     --------
@@ -41,7 +42,7 @@ class Estimate:
 
     Notes
     -----
-    **Privacy.** It is computed from released counts, and costs nothing more.
+    **Privacy.** It is computed from released counts, which spends no more budget.
 
     Examples
     --------
@@ -77,8 +78,8 @@ class Cells:
     counts : ndarray of float64
     std : float
     total : int or None
-        Public number of rows in all cells together. Counts are moved so that they sum to it, which takes
-        from the noise of every signed sum.
+        Public number of rows in all cells together. Counts are moved so that they sum to it, which reduces
+        the noise of every signed sum.
     """
 
     counts: FloatArray
@@ -94,7 +95,7 @@ class Cells:
 
 
 def quantile(confidence: float) -> float:
-    """Return how many standard deviations an interval reaches: the larger of a normal and a Laplace law's."""
+    """Return the reach of an interval in standard deviations: the larger of a normal and a Laplace one."""
     return max(float(ndtri((1 + confidence) / 2)), -math.log1p(-confidence) / math.sqrt(2))
 
 
@@ -103,8 +104,8 @@ def accepted(
 ) -> tuple[float, float]:
     """Return the ends of the values between low and high whose test statistic is at most 1.
 
-    Where an estimate is out of the range, the least statistic of the range is above 0, and values are taken
-    up to 1 above that: the set is never empty, and holds the one that the test makes.
+    If an estimate is out of the range, the least statistic of the range is above 0. Then values up to 1 above
+    that are taken. So the set is never empty, and holds the set of the test.
     """
     around = (high - low) * np.geomspace(1e-6, 1.0, _STEPS)
     grid = np.concatenate([np.linspace(low, high, _STEPS), centre - around, [centre], centre + around])
@@ -122,7 +123,7 @@ def accepted(
 
 
 def ratio(square: FloatArray, variance: FloatArray, z: float) -> FloatArray:
-    """Return a squared deviation in units of the one that is just accepted; 0 of 0 is 0."""
+    """Return a squared deviation in units of the largest that is accepted; 0 / 0 is 0."""
     return square / np.maximum(z**2 * variance, np.where(square > 0, 1e-300, 1.0))
 
 
@@ -138,9 +139,9 @@ def _finish(
 def proportion(
     cells: Cells, chosen: BoolArray, among: BoolArray, z: float, low: float = 0.0, high: float = 1.0
 ) -> Estimate:
-    """Return the share of the rows of some cells that are in chosen ones: Fieller's set, Wilson's variance.
+    """Return the share of rows in chosen cells among those in some: Fieller's set, Wilson's variance.
 
-    With another range than 0 to 1 the estimate may lie beyond these, as it is without bias.
+    With another range than 0 to 1, the estimate is without bias and may be outside [0, 1].
     """
     whole = bool(among.all())
     counts = cells.balanced if whole else cells.counts
@@ -161,7 +162,7 @@ def share(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Estimate:
-    """Return hits / n: noisy counts over so many cells of hits and of others; `known`: n has no noise."""
+    """Return hits / n of noisy counts, with the numbers of cells of hits and others. `known`: n is exact."""
     ones, zeros = cells
     if n <= 0:
         return Estimate(math.nan, low, high, math.nan, math.nan, True)
@@ -192,9 +193,9 @@ def mean_value(
 ) -> Estimate:
     """Return the mean of a value that every cell has; `gap`: its rise by rounding, at most and typically.
 
-    The variance of sampling is that of the released counts. For a mean further up or down than the estimate
-    it holds the rows of the value ``high`` or ``low``, too, that would have to be there: few rows with large
-    losses may have been missed.
+    The variance of sampling is that of the released counts. A larger (smaller) mean than the estimate would
+    need further rows of the value ``high`` (``low``), and the variance includes them. A sample may have
+    missed a few rows with large losses.
     """
     counts = cells.balanced
     n, total = float(counts.sum()), float((counts * values).sum())
@@ -232,7 +233,7 @@ def mean_value(
 def mean_of(estimates: list[Estimate]) -> Estimate:
     """Return the mean of independent estimates of shares, with Zou and Donner's interval.
 
-    The estimates are those without bias, which may lie beyond 0 and 1: moved into the range, they would not
+    The estimates are without bias and may be outside [0, 1]: moved into the range, their errors would not
     average out.
     """
     k = len(estimates)
@@ -248,10 +249,10 @@ def mean_of(estimates: list[Estimate]) -> Estimate:
     return _finish(value, (value - down, value + up), 0.0, 1.0, noise, sampling)
 
 
-# Share of pairs in one interval above which their order, which is not known, is no longer neglected. Scores
-# that spread over the grid have less: B intervals that are equally full have 1 / B.
+# Share of pairs in one interval above which their unknown order is no longer neglected. Scores that spread
+# over the grid have less: B intervals that are equally full have 1 / B.
 _CROWD = 0.25
-# How much steeper log odds may rise within such an interval than the interval of the calibration slope holds.
+# Factor by which log odds may rise more steeply within such an interval than the calibration slope allows.
 _STEEPER = 2.0
 
 
@@ -260,19 +261,21 @@ def area_under_curve(
 ) -> tuple[Estimate, bool]:
     """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; and whether scores crowd.
 
-    Nodes come in pairs, the ends of an interval. The order of two rows in different intervals is known. Of
-    two in one, at shares u and v of it, 1/2 + (r - s) is counted, where r and s say who went to the upper
-    end; its mean is 1/2 + u - v. That is the mean of 1 (u > v) where the densities within the interval are
-    straight lines, and 1/2 where all scores are one. As they need not be, the interval of the result reaches
-    further by what r - s made of all pairs. Where a quarter of all pairs and more are in one interval, that
-    is not enough, unless the ends of the intervals were declared: the interval reaches to the worst and the
-    best order. If log odds rise by at most h over an interval of scores, the ratio of the two densities does
-    so by e^h, and the share of pairs in the right order is at most 1/2 + tanh(h / 4) / 2; h is taken from
-    the interval of the calibration slope, with a factor. Without one, that is every order.
+    Nodes come in pairs, the ends of an interval. The order of two rows in different intervals is known. Two
+    rows in one interval, at shares u and v of it, count as 1/2 + (r - s): r and s are 1 for a row that was
+    rounded to the upper end, else 0. The mean is 1/2 + u - v. This is the mean of 1 (u > v) if the densities
+    within the interval are straight lines, and 1/2 if all scores are equal. Neither is certain, so the
+    interval of the result is widened by the mean of r - s over all pairs.
+
+    If more than a quarter of all pairs are in one interval, this is not enough, unless the ends of the
+    intervals were declared. Then the interval reaches to the worst and the best order. If log odds rise by at
+    most h over an interval of scores, the ratio of the two densities rises by at most e^h. Then the share of
+    pairs in the right order is at most 1/2 + tanh(h / 4) / 2. The rise h comes from the interval of the
+    calibration slope, times a factor. Without such an interval, every order is possible.
 
     With p and q the counts of positives and negatives and S = s - theta, p'S q has the mean 0 at the AUC.
-    The variance by noise is std^2 (|S q|^2 + |S'p|^2) + std^4 |S|^2, of which the noisy counts show too much
-    by 2 std^4 |S|^2; the variance of sampling is the larger of DeLong's and of Hanley and McNeil's.
+    The variance by noise is std^2 (|S q|^2 + |S'p|^2) + std^4 |S|^2. Noisy counts overstate it by
+    2 std^4 |S|^2. The variance of sampling is the larger of DeLong's and of Hanley and McNeil's.
     """
     negatives, positives = counts
     place, side = np.divmod(np.arange(counts.shape[1]), 2)
@@ -327,11 +330,11 @@ def area_under_curve(
     return _finish(float(at[0]), ends, 0.0, 1.0, noise_std, sampling_std), crowded
 
 
-# Slopes that are tried: 0 to 4 in fine steps, further out in coarse ones.
+# Slopes that are tried: in fine steps from 0 to 4, and in coarse steps beyond.
 _SLOPES = np.concatenate(
     [np.linspace(-2, 0, 20, endpoint=False), np.linspace(0, 4, 201), np.geomspace(4.1, 20, 40)]
 )
-# Halvings of the range of intercepts: each is then known within 3e-8 of it.
+# Halvings of the range of intercepts: each is then known within 3e-8 of the range.
 _HALVINGS = 25
 # Places within an interval over which a mean is taken.
 _WITHIN = (np.arange(4) + 0.5) / 4
@@ -342,18 +345,18 @@ def recalibration_slope(
 ) -> Estimate:
     """Return the slope of a logistic regression of the label on the log odds of the score, at nodes.
 
-    For every slope the intercept solves its own estimating equation; the efficient equation of the slope is
-    then a signed sum of counts with the mean 0 at the slope, and its variance is known from the noise and
-    from sampling (a sandwich, or what the regression expects if that is more). The ends of the trial range,
-    -2 and 20, stand for anything beyond.
+    For every slope, the intercept solves its own estimating equation. Then the efficient equation of the
+    slope is a signed sum of counts with the mean 0 at the slope. Its variance by noise is known. That by
+    sampling is a sandwich, or the one that the regression expects if that is larger. The ends of the trial
+    range, -2 and 20, represent anything beyond.
 
-    Rounding keeps the mean of the scores, and not that of what is curved in them. A value at the two nodes of
-    an interval is therefore moved to have the mean of the curve over it, as if scores were evenly spread
-    there; else the noise of rounding would weaken the slope. The interval reaches further by that move.
+    Rounding keeps the mean of the scores, but not that of a curved function of them. So values at the two
+    nodes of an interval are moved to have the mean of the curve over it, as if scores were evenly spread
+    there. Otherwise the noise of rounding would weaken the slope. The interval is widened by that move.
 
-    `weighted`: an interval of scores counts with the share of its information that the noise leaves. That is
-    the slope where the rows are, without the noise of intervals that are empty and far from there; unless
-    log odds are a straight line, it is not the slope of the regression.
+    `weighted`: an interval of scores counts with the share of its information that the noise leaves. This
+    gives the slope where the rows are, without the noise of empty intervals far away. It is not the slope of
+    the regression unless log odds are a straight line.
     """
     negatives, positives = counts
     x = logit(nodes)
@@ -410,8 +413,8 @@ def recalibration_slope(
     step = float(_SLOPES[k + 1] - _SLOPES[k])
     steep = float(g[k] - g[k + 1]) / step
     value = float(_SLOPES[k] + g[k] / steep)
-    # What the values at nodes were moved by is as good as their intervals are evenly filled: rows in the
-    # middle of one have 3/2 of the move of evenly spread rows, those at its ends have none.
+    # The move of the values at nodes assumes evenly filled intervals. Rows in the middle of an interval have
+    # 3/2 of the move of evenly spread rows, and rows at its ends have none.
     moved = float(g[k] - of_positives[k] @ positives - of_negatives[k] @ negatives) / steep
     lower, upper = lower - max(moved, -moved / 2), upper + max(moved / 2, -moved)
     return _finish(
@@ -420,11 +423,11 @@ def recalibration_slope(
 
 
 def _information(counts: FloatArray, mean: FloatArray, std: float) -> FloatArray:
-    """Return for every node which share of the information in its interval the noise leaves.
+    """Return for every node the share of the information in its interval that the noise leaves.
 
-    The residual of a node with n rows of mean m has the variance n m (1 - m) by sampling, and by noise
-    std^2 ((1 - m)^2 + m^2). The rows are those of the likelier class, over an interval and its neighbours:
-    weights that follow the noise of a residual would have its mean.
+    The residual of a node with n rows of mean m has the variance n m (1 - m) by sampling, and
+    std^2 ((1 - m)^2 + m^2) by noise. The number of rows is that of the likelier class, over an interval and
+    its neighbours. Weights that depend on the noise of a residual would be correlated with it.
     """
     likelier = np.where(mean < 0.5, counts[0] / (1 - mean), counts[1] / mean)
     rows = np.convolve(likelier.reshape(-1, 2).sum(axis=1), [0.25, 0.5, 0.25], mode="same")
@@ -435,7 +438,7 @@ def _information(counts: FloatArray, mean: FloatArray, std: float) -> FloatArray
 
 
 def _intercepts(expected: Callable[[FloatArray], FloatArray], reach: FloatArray, events: float) -> FloatArray:
-    """Return the intercept of every slope, at which as many events are expected as there are."""
+    """Return the intercept of every slope: there, the expected number of events is the counted one."""
     left, right = -reach, reach
     for _ in range(_HALVINGS):
         middle = (left + right) / 2
@@ -445,7 +448,7 @@ def _intercepts(expected: Callable[[FloatArray], FloatArray], reach: FloatArray,
 
 
 def _crossings(statistic: FloatArray, limit: float) -> tuple[float, float]:
-    """Return between which slopes the statistic is at most the limit, by lines between those tried."""
+    """Return the range of slopes whose statistic is at most the limit, by lines between those tried."""
     found = np.flatnonzero(statistic <= limit)
     ends = []
     for inside, outside in ((int(found[0]), int(found[0]) - 1), (int(found[-1]), int(found[-1]) + 1)):

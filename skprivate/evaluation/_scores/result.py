@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `private_evaluate` returns: released counts, and the statistics that are computed from them."""
+"""The result of `private_evaluate`: released counts, and the statistics that are computed from them."""
 
 import html
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...accounting._statements.fields import escape_controls
-from ...accounting._statements.html import html_table
+from ...accounting._statements.html import Figures, html_table
 from ...base._likely_mistakes import empty_groups, errors_near_zero, hardly_any_rows
 from ...utils._public_module import public_module
 from .intervals import Estimate, quantile
@@ -19,11 +19,11 @@ from .statistics import CalibrationPoint, ConfusionMatrix, GroupCounts
 
 Kind = Literal["two-classes", "classes", "errors"]
 
-# By what was said of the rows.
+# By what the caller declares about the rows.
 _DECLARATIONS = {
-    True: "These rows were used to fit the model: the scores are better than on others.",
+    True: "These rows were used to fit the model: the scores are better than on other rows.",
     False: "The caller declares that no fit of the model has used these rows.",
-    None: "It was not said whether a fit of the model has used these rows.",
+    None: "The caller did not declare whether a fit of the model has used these rows.",
 }
 
 #: How results name all rows together.
@@ -47,24 +47,25 @@ class PrivateEvaluation:
     classes : tuple
         Labels; empty for a regressor.
     levels : tuple
-        Declared groups of interest, followed by "(other)"; empty where none were declared.
+        Declared groups of interest, followed by "(other)"; empty if none were declared.
     nodes : ndarray of shape (n_nodes,)
-        Public scores, or errors, that rows were counted at.
+        Public scores, or errors, at which rows were counted.
     n_low : int
-        Of two classes, how many nodes stand for scores of at most 1/2.
+        For two classes: the number of nodes for scores of at most 1/2.
     counts : ndarray
         Noisy counts by group, label (predicted label) and node.
     count_std : float
         Standard deviation of their noise.
     n_rows : int or None
-        Number of rows, where it is public.
+        Number of rows; None if it is not public.
     confidence : float
-        Of every interval by itself, in (0, 1).
+        Confidence of every interval by itself, in (0, 1).
     on_training_rows : bool or None
-        Whether the rows were said to be such that the model was fitted on; None: nothing was said.
+        Whether the caller declared that the model was fitted on these rows; None: nothing was declared.
     ends_declared : bool
         Whether the ends of the intervals of scores were passed as ``n_bins``.
     privacy_spent : PrivacySpent
+        The budget that was spent, and the claim.
 
     See Also
     --------
@@ -72,7 +73,7 @@ class PrivateEvaluation:
 
     Notes
     -----
-    **Privacy.** It is computed from released counts, and costs nothing more.
+    **Privacy.** It is computed from released counts, which spends no more budget.
 
     Examples
     --------
@@ -87,7 +88,7 @@ class PrivateEvaluation:
     ['accuracy', 'auc', 'balanced_accuracy']
     >>> result.privacy_spent.private
     True
-    >>> print(result.on_training_rows)  # nothing was said
+    >>> print(result.on_training_rows)  # nothing was declared
     None
     """
 
@@ -113,8 +114,8 @@ class PrivateEvaluation:
             if group not in self.levels:
                 raise ValueError(f"group must be one of the declared levels: {list(self.levels)}.")
             counts, std, total = self.counts[self.levels.index(group)], self.count_std, None
-        # Rows of one person may be copies of each other: k rows then say as much as one. In units of k rows
-        # the variance of sampling is k times as large, and that of the noise is what it was.
+        # Rows of one person may be copies of each other. Then k rows carry as much information as one. In
+        # units of k rows, the variance of sampling is k times as large, and that of the noise is the same.
         k = self.privacy_spent.max_rows_per_unit
         return GroupCounts(counts / k, self.nodes, self.n_low, std / k, total, z, self.ends_declared)
 
@@ -136,7 +137,7 @@ class PrivateEvaluation:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences on likely mistakes and on statistics that say nothing, by the released counts."""
+        """Sentences on likely mistakes and on statistics that carry no information, by released counts."""
         found = [*self._likely_mistakes(), self._unordered_scores(), self._whole_ranges()]
         return tuple(sentence[0].upper() + sentence[1:] for sentence in found if sentence)
 
@@ -159,7 +160,7 @@ class PrivateEvaluation:
         if self.kind != "two-classes" or not self.group_counts().area[1]:
             return None
         return (
-            "A quarter of the pairs of rows, or more, have scores in one public interval, and the interval "
+            "At least a quarter of the pairs of rows have both scores in one public interval. The interval "
             "of the AUC holds every order of them that the calibration slope leaves possible. Pass public "
             "ends of intervals between the scores as n_bins, such as those between the leaves of a tree."
         )
@@ -177,7 +178,7 @@ class PrivateEvaluation:
         )
         return (
             f"The interval of these statistics is their whole range: {'; '.join(filter(None, parts))}. Look "
-            f"for another {hint}. Otherwise it takes more rows, a larger epsilon or fewer groups."
+            f"for another {hint}. Otherwise use more rows, a larger epsilon or fewer groups."
         )
 
     @staticmethod
@@ -188,7 +189,7 @@ class PrivateEvaluation:
         if name in _NAMES:
             if name in self.metrics:
                 return self.metrics[name]
-            raise AttributeError(f"{name} is no statistic of this evaluation: it has {list(self.metrics)}.")
+            raise AttributeError(f"{name} is no statistic of this evaluation. It has {list(self.metrics)}.")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -205,13 +206,13 @@ class PrivateEvaluation:
         return self.calibration_curve()
 
     def calibration_curve(self, group: Any = None) -> list[CalibrationPoint]:
-        """Return the calibration curve of a group; of several classes, that of the largest probability."""
+        """Return the calibration curve of a group; for several classes, that of the largest probability."""
         if self.kind == "errors" or len(self.nodes) == 1:
             raise AttributeError("predictions without probabilities have no calibration curve.")
         return self.group_counts(group).calibration()
 
     def confusion_matrix(self, threshold: float = 0.5, group: Any = None) -> ConfusionMatrix:
-        """Return the confusion matrix at a threshold; other thresholds than 1/2 are for two classes."""
+        """Return the confusion matrix at a threshold. Only two classes have other thresholds than 1/2."""
         if self.kind == "errors":
             raise AttributeError("a regressor has no confusion matrix.")
         if not 0 < threshold < 1:
@@ -223,7 +224,7 @@ class PrivateEvaluation:
         return replace(found, counts=k * found.counts, lower=k * found.lower, upper=k * found.upper)
 
     def roc_curve(self, group: Any = None) -> tuple[FloatArray, FloatArray]:
-        """Return false and true positive rates at the nodes, by released counts."""
+        """Return false and true positive rates at the nodes, from released counts."""
         if self.kind != "two-classes":
             raise AttributeError("only scores of two classes have a ROC curve.")
         return self.group_counts(group).curve()
@@ -231,6 +232,22 @@ class PrivateEvaluation:
     def _rows(self) -> list[tuple[str, str, Estimate]]:
         parts = [(ALL, self.metrics), *((str(level), found) for level, found in self.by_group.items())]
         return [(part, name, estimate) for part, found in parts for name, estimate in found.items()]
+
+    def _study_figures(self) -> Figures:
+        order = list(_ASKED_FOR)
+        rows = [(part, order.index(name), found) for part, name, found in self._rows() if name in _ASKED_FOR]
+        if self.classes:
+            rows.append((ALL, order.index(_CONSTANT), self.group_counts().commonest_class))
+        rows.sort(key=lambda row: (row[0] != ALL, row[1]))
+        shown = [
+            (
+                _ASKED_FOR[order[place]] + f", {part}" * (part != ALL),
+                f"{found.value:.3g}",
+                "says nothing" if found.says_nothing else f"{found.lower:.3g} to {found.upper:.3g}",
+            )
+            for part, place, found in rows
+        ]
+        return Figures(shown, f"Intervals of {self.confidence:.0%}. {_DECLARATIONS[self.on_training_rows]}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: statistics, the declaration about the rows, and the statement of privacy."""
@@ -291,6 +308,19 @@ class PrivateEvaluation:
 
 
 _COLUMNS = ("value", "lower", "upper", "noise_std", "sampling_std", "says_nothing")
+# On a page for a committee, in this order.
+_CONSTANT = "constant"
+_ASKED_FOR = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    _CONSTANT: "accuracy of a constant",
+    "log_loss": "log loss",
+    "rmse": "root mean squared error",
+    "mae": "mean absolute error",
+    "bias": "mean error",
+    "brier": "Brier score",
+    "calibration_slope": "calibration slope",
+}
 _NAMES = (
     *("accuracy", "auc", "balanced_accuracy", "bias", "brier", "calibration_in_the_large"),
     *("calibration_slope", "log_loss", "mae", "rmse"),

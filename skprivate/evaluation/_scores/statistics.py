@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes that scores are rounded to, and statistics of a group of rows from noisy counts at these nodes."""
+"""Nodes for rounded scores, and statistics of a group of rows from noisy counts at these nodes."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from ...metrics._model_outputs import CLIP, inner_ends
 from ...utils._public_module import public_module
 from . import intervals as interval
 
-# Public nodes that scores are rounded to, up or down at random, so that what is linear keeps its mean.
+# Public nodes. Scores are rounded to them at random, up or down, so that linear statistics keep their mean.
 
 
 def probability_nodes(intervals: int | FloatArray) -> tuple[FloatArray, int]:
-    """Return nodes of probabilities, two for each interval, and how many of them stand for at most 1/2.
+    """Return nodes of probabilities, two for each interval, and the number of those of at most 1/2.
 
-    An interval has a node for each of its ends, and shares none: which interval a score is in stays known.
+    An interval has a node for each of its ends and shares none, so that the interval of a score stays known.
 
-    The ends that are not declared are those of `inner_ends`.
+    By default the ends are those of `inner_ends`.
     """
     if isinstance(intervals, np.ndarray):
         inner = intervals[(intervals > CLIP) & (intervals < 1 - CLIP) & (intervals != 0.5)]
@@ -44,8 +44,8 @@ def top_nodes(intervals: int | FloatArray, n_classes: int) -> FloatArray:
 def residual_nodes(intervals: int | FloatArray, width: float) -> FloatArray:
     """Return nodes of errors, in the units of the target; 0 is one, and intervals around it are narrow.
 
-    The ends are width j^3 / B^3 for the half of B intervals: a model that is worth evaluating has errors far
-    below the width of the bounds.
+    The ends are width j^3 / B^3 for the half of B intervals. A useful model has errors far below the width of
+    the bounds.
     """
     if isinstance(intervals, np.ndarray):
         inner = np.abs(intervals[np.abs(intervals) < width])
@@ -70,18 +70,17 @@ def round_at_random(values: FloatArray, nodes: FloatArray, random_bytes: Any) ->
 
 
 def round_probabilities(scores: FloatArray, nodes: FloatArray, n_low: int, random_bytes: Any) -> IndexArray:
-    """Return the number of a node of each probability; none crosses 1/2."""
+    """Return the number of the node of each probability; no rounding crosses 1/2."""
     low = round_at_random(np.minimum(scores, 0.5), nodes[:n_low], random_bytes)
     high = round_at_random(np.maximum(scores, 0.5), nodes[n_low:], random_bytes)
     return np.where(scores > 0.5, high + n_low, low)
 
 
 def gaps(nodes: FloatArray, losses: FloatArray, between: Any) -> tuple[FloatArray, FloatArray]:
-    """Return how far the mean of a convex loss rises by the rounding, per node: at most, and typically.
+    """Return the rise of the mean of a convex loss by the rounding, per node: at most, and typically.
 
-    A row between nodes a and b of losses l(a) and l(b) counts on average with the chord at its score, which
-    is above the loss by its gap. Whichever node it goes to, the largest gap of the intervals beside that node
-    is no smaller.
+    A row between nodes a and b of losses l(a) and l(b) counts on average with the chord at its score. The gap
+    is the chord less the loss. The largest gap of the intervals beside either node is no smaller.
     """
     shares = np.linspace(0, 1, 101)
     width = np.diff(nodes)
@@ -97,7 +96,7 @@ def gaps(nodes: FloatArray, losses: FloatArray, between: Any) -> tuple[FloatArra
 
 # Statistics from the counts at these nodes.
 
-# Points of a calibration curve: neighbouring nodes are taken together.
+# Points of a calibration curve: each combines neighbouring nodes.
 _POINTS = 10
 _QUANTILES = (0.5, 0.9)
 
@@ -110,9 +109,9 @@ class CalibrationPoint:
     Attributes
     ----------
     predicted : float
-        Mean score of the rows whose scores are around there, from released counts.
+        Mean score of the rows at some neighbouring nodes, from released counts.
     observed : Estimate
-        Share of them that are of the second class (of several classes: that are classified right).
+        Share of these rows that are of the second class (for several classes: that are classified correctly).
 
     See Also
     --------
@@ -120,7 +119,7 @@ class CalibrationPoint:
 
     Notes
     -----
-    **Privacy.** It is computed from released counts, and costs nothing more.
+    **Privacy.** It is computed from released counts, which spends no more budget.
 
     Examples
     --------
@@ -147,11 +146,11 @@ class ConfusionMatrix:
     Attributes
     ----------
     classes : tuple
-        Of rows (true) and columns (predicted).
+        The classes of rows (true) and columns (predicted).
     counts : ndarray of shape (n_classes, n_classes)
-        Released, in rows; they may be negative.
+        Released counts, in rows. They may be negative.
     lower, upper : ndarray of shape (n_classes, n_classes)
-        Ends of the interval of the expected number, of every cell by itself.
+        Ends of the interval of the expected number, for every cell by itself.
 
     See Also
     --------
@@ -159,7 +158,7 @@ class ConfusionMatrix:
 
     Notes
     -----
-    **Privacy.** It is computed from released counts, and costs nothing more.
+    **Privacy.** It is computed from released counts, which spends no more budget.
 
     Examples
     --------
@@ -187,16 +186,16 @@ class GroupCounts:
     Attributes
     ----------
     counts : ndarray of shape (n_classes, n_nodes), (n_classes, n_classes, n_nodes) or (n_nodes,)
-        By label and node; of several classes by label, predicted label and node; of errors by node.
+        Two classes: by label and node. Several classes: by label, predicted label and node. Errors: by node.
     nodes : ndarray of shape (n_nodes,)
     n_low : int
-        Of two classes, how many nodes stand for at most 1/2.
+        For two classes: the number of nodes for scores of at most 1/2.
     std : float
-        Of the noise of a count.
+        Standard deviation of the noise of a count.
     total : int or None
         Public number of rows.
     z : float
-        Standard deviations that intervals reach.
+        Reach of intervals, in standard deviations.
     declared : bool
         Whether the ends of the intervals of scores were declared.
     """
@@ -211,7 +210,7 @@ class GroupCounts:
 
     @property
     def area(self) -> tuple[interval.Estimate, bool]:
-        """The AUC of scores of two classes, and whether their order within intervals is unknown to it."""
+        """The AUC of scores of two classes, and whether too many pairs have an unknown order."""
         return interval.area_under_curve(self.counts, self.nodes, self.std, self.z, declared=self.declared)
 
     @property
@@ -259,6 +258,13 @@ class GroupCounts:
             found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
         return found
 
+    @property
+    def commonest_class(self) -> interval.Estimate:
+        """The share of the class with most released rows: the accuracy of a prediction that never changes."""
+        whole, rows = np.ones(self.counts.size, dtype=bool), np.zeros(self.counts.shape, dtype=bool)
+        rows[np.argmax(self.counts.reshape(len(self.counts), -1).sum(axis=1))] = True
+        return interval.proportion(self.cells, rows.ravel(), whole, self.z)
+
     def _of_labels(self, right: BoolArray) -> dict[str, interval.Estimate]:
         whole = np.ones(self.counts.size, dtype=bool)
         found = {"accuracy": interval.proportion(self.cells, right.ravel(), whole, self.z)}
@@ -266,7 +272,7 @@ class GroupCounts:
         return found
 
     def recalls(self, right: BoolArray) -> list[interval.Estimate]:
-        """Return the share of every class that is classified right, without bias."""
+        """Return the share of every class that is classified correctly, without bias."""
         found = []
         for k in range(len(self.counts)):
             among = np.zeros(self.counts.shape, dtype=bool)
@@ -282,7 +288,7 @@ class GroupCounts:
 
     def _error_quantile(self, level: float) -> interval.Estimate:
         """Return a quantile of the absolute error: the nodes between which the released counts reach it."""
-        # Rounded errors are as often at most a node as errors are at most some number up to the next node.
+        # The share of rounded errors up to a node is that of errors up to a number below the next node.
         ends = self.nodes[len(self.nodes) // 2 :]
         whole = np.ones(self.counts.size, dtype=bool)
         shares = [interval.proportion(self.cells, np.abs(self.nodes) <= end, whole, self.z) for end in ends]
@@ -319,17 +325,17 @@ class GroupCounts:
     def _observed(
         self, hits: FloatArray, misses: FloatArray, nodes: IndexArray, folded: int
     ) -> interval.Estimate:
-        """Return the share of hits at some nodes, of counts that are sums over `folded` classes."""
+        """Return the share of hits at some nodes; the counts are sums over `folded` classes."""
         k = float(hits[nodes].sum())
         ones = len(nodes) * folded
         zeros = len(nodes) * (1 if folded == 1 else folded * (folded - 1))
         return interval.share(k, k + float(misses[nodes].sum()), (ones, zeros), self.std, self.z)
 
     def confusion(self, threshold: float, classes: tuple[object, ...]) -> ConfusionMatrix:
-        """Return the confusion matrix; of two classes, a label is predicted above a threshold.
+        """Return the confusion matrix. Of two classes, the second is predicted above a threshold.
 
-        At another threshold than 1/2 the rows of the interval around it may be on either side: the ends of
-        the intervals count them on both.
+        At another threshold than 1/2, the rows of the interval around it may be on either side. The ends of
+        the intervals count them on both sides.
         """
         if self.counts.ndim == 3:
             table = certain = possible = self.counts.sum(axis=2)
@@ -350,7 +356,7 @@ class GroupCounts:
     def _matrix(
         self, classes: tuple[object, ...], tables: Sequence[FloatArray], n_cells: int
     ) -> ConfusionMatrix:
-        """Return the matrix of tables of rows as counted, that are certain, and that are possible."""
+        """Return the matrix from tables of rows: as counted, certain, and possible."""
         table, certain, possible = tables
 
         def reach(counts: FloatArray) -> FloatArray:
@@ -363,7 +369,7 @@ class GroupCounts:
         return ConfusionMatrix(classes, table, lower, upper)
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
-        """Return false and true positive rates at all nodes, from counts with negative ones taken as 0."""
+        """Return false and true positive rates at all nodes. Negative counts are taken as 0."""
         rates = []
         for row in self.counts:
             counts = np.maximum(row, 0.0)

@@ -23,38 +23,39 @@ from .._moments import released_moments as moments
 
 # Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
 _BOUND_STEP = 2**20
-# Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
-# fewer bits. Fewer than _FEWEST_BITS would round most rows away.
+# Bits of the grids. The gradient determines where rounds end, and the curvature only how fast, so its weights
+# have fewer bits. Fewer than _FEWEST_BITS would round most rows to 0. Set by hand.
 _EXPONENT = 14
 _RESIDUAL_BITS = 20
 _CURVATURE_BITS = 12
 _FEWEST_BITS = 3
-# Weight of the gradient beside the curvature, where both are released; weights (1, 2, 2) for the latter.
+# Weight of the gradient beside the curvature, if both are released; the curvature has weights (1, 2, 2). Set
+# by hand.
 _GRADIENT_WEIGHT = 2
 
-# What is left of an event, a residual, and the largest magnitude of the residual times the target.
+# The part of an event that is left, a residual, and the largest magnitude of the residual times the target.
 _Corner = tuple[Fraction, Fraction, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What one row can put into a round, by the distribution and the clip: public.
+    """What one row can add to a round, by the distribution and the clip: public.
 
     Attributes
     ----------
     code : int
         Number of the distribution in the kernel.
     cuts : tuple of two floats
-        Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
+        Standardised errors. Below the first, the score of normal errors does not grow. A row that passes the
         second counts as censored there.
     corners : tuple of triples (event, residual, moment)
-        Corners of a polytope that holds the triple (what is left of the event, residual, largest magnitude of
-        the residual times the target) of every row. The moment is the residual's magnitude, but for rows with
-        an entry.
+        Corners of a polytope that holds the triple (part of the event that is left, residual, largest
+        magnitude of the residual times the target) of every row. The moment is the residual's magnitude,
+        except for rows with an entry.
     curvature : Fraction
         Largest sum of both halves of the curvature; the least is 0.
     off : Fraction
-        Most that is taken off an event.
+        Largest part that is subtracted from an event.
     observations : tuple of str
         Kinds of observation that are declared.
     """
@@ -67,7 +68,7 @@ class Residuals:
     observations: tuple[str, ...] = KINDS[:2]
 
     def spread(self, distribution: ErrorDistribution) -> float:
-        """Variance of the error of uncensored rows, by both halves of the curvature."""
+        """Return the variance of the error of uncensored rows, by both halves of the curvature."""
         u = distribution.quantile((np.arange(4000) + 0.5) / 4000)
         inside = u < self.cuts[1]
         u = np.clip(u, *self.cuts)
@@ -100,9 +101,9 @@ class Residuals:
         return set(self.observations) <= set(KINDS[:2])
 
     def limits(self, residual_unit: int, curvature_unit: int) -> FloatArray:
-        """Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event.
+        """Return the largest integers: residuals below 0 and above, curvature, part taken off an event.
 
-        With kinds beside events and censored rows one more: of a residual times a target of 1.
+        With kinds beside events and censored rows there is one more: of a residual times a target of 1.
         """
         low, high = self.extent
         residuals = low * residual_unit, high * residual_unit
@@ -115,25 +116,25 @@ class Residuals:
 def residuals_of(
     distribution: ErrorDistribution, hazard_clip: float, observations: tuple[str, ...] = KINDS[:2]
 ) -> Residuals:
-    """Bound what a row puts into a round.
+    """Bound what a row adds to a round.
 
     Parameters
     ----------
     distribution : ErrorDistribution
     hazard_clip : float
-        C > 0: a row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
+        C > 0. A row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
     observations : tuple of str, default=("exact", "right")
         Kinds of observation that are declared.
 
     Notes
     -----
-    With d = 1 for an event that is left, 0 otherwise, and u the standardised error:
+    Let d be 1 for an event that is left, 0 otherwise, and u the standardised error.
 
     The curvature is the mean of two matrices of the same expectation under the model, so that it is that of
-    the middle of the way from other parameters: half of w z z', with -w the second derivative, and half of
-    what an event says, a^2 v v', with a <= 1 the derivative of the log hazard at the event and v the row z
-    whose target is moved by 1 / (a theta_1), within its bounds. All rows are in the cube, so the curvature is
-    in the convex hull of 0 and all K v v', where K bounds (w + d a^2) / 2.
+    the middle of the way from other parameters. One half is w z z', with -w the second derivative. The other
+    is the information of an event, a^2 v v'. Here a <= 1 is the derivative of the log hazard at the event,
+    and v is the row z whose target is moved by 1 / (a theta_1), within its bounds. All rows are in the cube,
+    so the curvature is in the convex hull of 0 and all K v v', where K bounds (w + d a^2) / 2.
 
     *SEV.* The residual is d - w with w = exp(u) in [0, C] and a = 1, K = (C + 1) / 2: corners (0, 0),
     (0, -C), (1, 1), (1, 1 - C).
@@ -142,37 +143,38 @@ def residuals_of(
     (w + d a^2) / 2 is (1 - p^2) / 2 for an event and p (1 - p) / 2 otherwise, K = 1/2. No row needs a cut:
     corners (0, 0), (0, -1), (1, 1), (1, -1).
 
-    *Normal.* Rows end at the cut c where survival is exp(-C). With h the hazard, the score of a row that was
-    seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M
-    counts its event less the hazard so far: -u for an event, -h(u) otherwise. It grows without bound for
-    early events, so a stays at A = a(l) below l = -max(c, 2). The integral of any weight known beforehand has
-    the mean 0, whatever censored the row. With H the cumulative hazard and k = h(l) - A H(l) > 0, the
-    residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: between min(-c, 0) and A
-    for an event, between -h(c) and 0 otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so
-    that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
-    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature w is A h(u) below l, else
-    1 for an event and h (h - u), at most 1, otherwise. Of events with a > 1 only a^2 = 1 counts; the rest has
-    the expectation of the integral of (a^2 - 1) dH where a > 1, which stands beside it, at one more target:
-    at most G, and K = 1 + G / 2.
+    *Normal.* Rows end at the cut c where survival is exp(-C). Let h be the hazard. The score of a row that
+    was seen up to u is the integral of a(s) dM(s) up to u. Here a = h - s is the derivative of log h, and M
+    counts its event less the hazard so far: the score is -u for an event, -h(u) otherwise. It grows without
+    bound for early events, so a stays at A = a(l) below l = -max(c, 2). The integral of any weight known
+    beforehand has the mean 0, however the row was censored. With H the cumulative hazard and k = h(l) - A
+    H(l) > 0, the residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise. It is
+    between min(-c, 0) and A for an event, and between -h(c) and 0 otherwise. The score of theta_1 integrates
+    1 / theta_1 + a(s) y'(s). So beside the residual times y' at u it has (d - g(u)) / theta_1. Here g(u) is
+    H(u) - A times the integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature w is A
+    h(u) below l, else 1 for an event and h (h - u), at most 1, otherwise. Of events with a > 1 only a^2 = 1
+    counts. The rest has the expectation of the integral of (a^2 - 1) dH where a > 1, which is added, at one
+    more target: at most G, and K = 1 + G / 2.
 
-    Where earlier events or intervals are declared, the curvature is w z z' alone, within the same K.
+    If earlier events or intervals are declared, the curvature is w z z' alone, within the same K.
 
     *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
-    round, of the rows that it may have been: events in between, and rows censored where rows end. That is in
-    the convex hull of their contributions, and the polytope and every norm over it stay what they were.
+    round, of the rows that it may have been: events in between, and rows censored where rows end. This is in
+    the convex hull of their contributions, so the polytope and every norm over it stay the same.
 
-    *Earlier events.* The mean over all rows is 0, so that the mean over those with an event by u is minus the
+    *Earlier events.* The mean over all rows is 0. So the mean over those with an event by u is minus the
     contribution of a row censored at u, times S / (1 - S), S the survival. This is (0, e^u S / (1 - S)), at
-    most (0, 1), for SEV errors, (0, 1 - p) for logistic ones, and for normal ones a residual between 0 and A
-    with g S / (1 - S) <= H S / (1 - S) <= 1 of an event: one corner more, (0, 1) or (0, A).
+    most (0, 1), for SEV errors, and (0, 1 - p) for logistic ones. For normal ones it is a residual between 0
+    and A with g S / (1 - S) <= H S / (1 - S) <= 1 of an event. It is one corner more, (0, 1) or (0, A).
 
-    *Entries.* A row that was watched from v on contributes what the row would that was watched from the
-    start, less what one would that was censored at v; nothing if v is beyond the end of rows. As hazards are
-    not negative, residuals keep their ranges: from -L to 0 without an event, up to the greatest of an event
-    with one. With r_y and r_v the residuals of both, the moment r_y y' - r_v v' is at most |r_y| + |r_v|.
-    This is convex, the pair lies in a polygon, 0 >= r_v >= -L, r_y - r_v <= e, r_y in its range, and its
-    corners give those here: without an event (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] (e, 0),
-    (e', 0), (e', -L), (e - L, -L). (As v' <= y', opposite signs of two moments are rarer than this allows.)
+    *Entries.* A row that was watched from v on contributes what a row that was watched from the start would,
+    less what a row that was censored at v would; nothing if v is beyond the end of rows. As hazards are not
+    negative, residuals keep their ranges: from -L to 0 without an event, up to the largest of an event with
+    one. With r_y and r_v the residuals of both, the moment r_y y' - r_v v' is at most |r_y| + |r_v|. This is
+    convex. The pair lies in a polygon, 0 >= r_v >= -L, r_y - r_v <= e, r_y in its range. Its corners give
+    those here. Without an event they are (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] they are
+    (e, 0), (e', 0), (e', -L), (e - L, -L). (As v' <= y', opposite signs of two moments are rarer than this
+    allows.)
     """
     clip = Fraction(hazard_clip)
     off = Fraction(0)
@@ -187,7 +189,7 @@ def residuals_of(
         low = -max(cut, 2.0)
         hazard = float(_normal_hazard(low))
         slope, cumulative = hazard - low, -float(special.log_ndtr(-low))
-        # The integral of H is above 0 and is left out: a bound.
+        # The integral of H is above 0 and is left out: this gives a bound.
         off = _rounded_up(cumulative + (hazard - slope * cumulative) * (cut - low))
         code, cuts, curvature = 2, (low, cut), 1 + _rounded_up(_early_information(low) / 2.0)
         censored = _rounded_up(float(_normal_hazard(cut)))
@@ -199,7 +201,7 @@ def residuals_of(
 def _corners(
     censored: Fraction, event: tuple[Fraction, Fraction], off: Fraction, observations: tuple[str, ...]
 ) -> tuple[_Corner, ...]:
-    """Corners of boxes: residuals without and with an event, of which up to `off` is taken.
+    """Return corners of boxes: residuals without and with an event, of which up to `off` is subtracted.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def _normal_hazard(u: Any) -> Any:
 
 
 def _early_information(low: float) -> float:
-    """Integral of (a^2 - 1) dH where a > 1, with a = h - u, for normal errors; a is flat below `low`."""
+    """Return the integral of (a^2 - 1) dH where a = h - u > 1, for normal errors; a is flat below `low`."""
     end = brentq(lambda u: float(_normal_hazard(u)) - u - 1.0, -1.0, 0.0)
     values = []
     for u in (low, end):
@@ -243,76 +245,70 @@ def _rounded_up(value: float) -> Fraction:
 
 
 def l1_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
-    """L1 sensitivity of (number of events left, sum of residual times v) to one row.
+    """Return the L1 sensitivity of (number of events left, sum of residual times v) to one row.
 
     Notes
     -----
-    Let a row be (d, r, t, x'): what is left of its event, its residual, the residual times the target, and
-    features of weighted norm M at most. With the target's weight a, two rows differ by
-    |d - d'| + |r - r'| + a |t - t'| + |r x' - r' x''|_1 <= |d - d'| + |r - r'| + a (|t| + |t'|) +
-    (|r| + |r'|) M, which is convex in ((d, r, t), (d', r', t')) and so largest at corners of the polytope;
-    reached, for events and censored rows, by opposite targets and features, or equal ones where r and r'
-    differ in sign. One row alone: |d| + |r| (1 + M) + a |t|. An absent row is (0, 0, 0), a corner, so
-    replacing covers absence. Where the information less, in [0, 1], is released as well, it adds 1.
+    Let a row be (d, r, t, x'): the part of its event that is left, its residual, the residual times the
+    target, and features of weighted norm M at most. Let a be the target's weight. Two rows differ by |d - d'|
+    + |r - r'| + a |t - t'| + |r x' - r' x''|_1 <= |d - d'| + |r - r'| + a (|t| + |t'|) + (|r| + |r'|) M. This
+    is convex in ((d, r, t), (d', r', t')), and so largest at corners of the polytope. For events and censored
+    rows it is reached by opposite targets and features, or equal ones if r and r' differ in sign. One row
+    alone: |d| + |r| (1 + M) + a |t|. An absent row is (0, 0, 0), a corner, so replacing covers absence. If
+    the information less, in [0, 1], is released as well, it adds 1.
 
-    Residuals and moments that are rounded toward 0 keep to the bound: where |r| shrinks, |r - r'| grows by no
-    more than that, and M >= 1 times it is gone.
+    Residuals and moments that are rounded toward 0 keep to the bound. If |r| shrinks, |r - r'| grows by at
+    most as much, and M >= 1 times as much is removed.
     """
     target, features = Fraction(weights.target), Fraction(weights.features_l1)
-    return (
-        count_sums(residuals.observations)
-        - 1
-        + max(
-            abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
-            for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
-        )
+    largest = max(
+        abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * features + (moment + second) * target
+        for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
     )
+    return count_sums(residuals.observations) - 1 + largest
 
 
 def squared_l2_gradient(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
-    """Squared L2 sensitivity of (number of events left, sum of residual times v) to one row.
+    """Return the squared L2 sensitivity of (number of events left, sum of residual times v) to one row.
 
     Notes
     -----
-    As in `l1_gradient`, with features of squared norm M^2 at most: the square of the difference is at most
-    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2, convex again, and it does not grow
-    where |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
+    As in `l1_gradient`, with features of squared norm M^2 at most. The square of the difference is at most
+    (d - d')^2 + (r - r')^2 + a^2 (|t| + |t'|)^2 + (|r| + |r'|)^2 M^2. This is convex again, and it does not
+    grow if |r| shrinks: 2 |r - r'| <= 2 (|r| + |r'|) M^2. The information less adds 1.
     """
     target = Fraction(weights.target) ** 2
     features = weights.squared_l2 - 1 - target
-    return (
-        count_sums(residuals.observations)
-        - 1
-        + max(
-            (event - other) ** 2
-            + (r - s) ** 2
-            + (abs(r) + abs(s)) ** 2 * features
-            + (moment + second) ** 2 * target
-            for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
-        )
+    largest = max(
+        (event - other) ** 2
+        + (r - s) ** 2
+        + (abs(r) + abs(s)) ** 2 * features
+        + (moment + second) ** 2 * target
+        for (event, r, moment), (other, s, second) in _neighbouring_corners(residuals, relation)
     )
+    return count_sums(residuals.observations) - 1 + largest
 
 
 def _neighbouring_corners(residuals: Residuals, relation: str) -> Iterator[tuple[_Corner, _Corner]]:
-    """Yield the corners of one row and of its neighbour, which is absent where rows are added or removed."""
+    """Yield the corners of one row and of its neighbour, which is absent if rows are added or removed."""
     absent = (Fraction(0), Fraction(0), Fraction(0))
     return product(residuals.corners, [absent] if relation == "add-remove" else residuals.corners)
 
 
 def l1_curvature(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
-    """L1 sensitivity of the coefficients of theta' M theta / 2 to one row, M the sum of the curvatures.
+    """Return the L1 sensitivity to one row of theta' M theta / 2, M the sum of curvatures.
 
     Notes
     -----
     A row's curvature is in the convex hull of 0 and all K v v', K the largest (see `residuals_of`). The norm
-    of the difference of two is convex in both, so largest at corners: K v v' and K v' v'', or one of them 0,
-    which is the bound for an absent row.
+    of the difference of two is convex in both, so it is largest at corners: K v v' and K v' v'', or one of
+    them 0, which is the bound for an absent row.
     """
     return residuals.curvature * moments.l1_moments(weights, relation)
 
 
 def squared_l2_curvature(residuals: Residuals, weights: moments.MomentWeights, relation: str) -> Fraction:
-    """Squared L2 sensitivity of the sum of curvatures, products of different entries counted twice."""
+    """Return the squared L2 sensitivity of the sum of curvatures, mixed products counted twice."""
     return residuals.curvature**2 * moments.squared_l2_moments(weights, relation)
 
 
@@ -324,18 +320,18 @@ class GradientRound:
     Attributes
     ----------
     theta : ndarray of shape (D,)
-        Where the round was taken: the standardised error is theta . z.
+        Place of the round: the standardised error is theta . z.
     events : float
-        Noisy number of events that are left within the cuts, less what `residuals_of` takes off.
+        Noisy number of events that are left within the cuts, less what `residuals_of` subtracts.
     events_std : float
         Standard deviation of its noise.
     gradient, gradient_std : ndarray of shape (D,)
         Noisy sum of residual times z.
     curvature, curvature_std : ndarray of shape (D, D), or None
-        Noisy sum of curvature times z z', where the round released it.
+        Noisy sum of curvature times z z', if the round released it.
     less : float
-        How much less than the number of events rows of intervals, and rows with an entry, reveal of the
-        scale; noisy, 0 where there are none.
+        How much less than events the rows of intervals, and rows with an entry, reveal about the scale;
+        noisy, and 0 if there are none.
     """
 
     theta: FloatArray
@@ -363,7 +359,7 @@ class GradientRound:
 
     @property
     def scale_information(self) -> float:
-        """Information about the logarithm of the scale beside that of the curvature, at least 1."""
+        """Information about the logarithm of the scale in addition to that of the curvature, at least 1."""
         return max(self.events - self.less, 1.0)
 
 
@@ -377,9 +373,9 @@ class RoundPlan:
     residuals : Residuals
     mechanism : {"laplace", "gaussian"}
     exponent : int
-        Of the rows in the gradient.
+        Exponent of the rows in the gradient.
     coarse : int
-        Of the rows in the curvature.
+        Exponent of the rows in the curvature.
     residual_bits, curvature_bits : int
         The residuals and the curvatures are multiples of 2^-bits.
     """
@@ -399,15 +395,15 @@ class RoundPlan:
 
     @property
     def curvature_weights(self) -> moments.MomentWeights:
-        """Weights of the entries of z in the curvature, where the constant matters less."""
+        """Weights of the entries of z in the curvature, in which the constant matters less."""
         weights = self.neighbours.weights
         return moments.MomentWeights(2, 2 * weights.features, weights.n_features, weights.norm_order)
 
     def sensitivity(self, with_curvature: bool) -> Fraction:
-        """Sensitivity of one round, L1 or squared L2, to one unit.
+        """Return the sensitivity of one round, L1 or squared L2, to one unit.
 
-        That of the gradient and the number of events, times the weight of both, plus that of the curvature:
-        distances of parts of a vector add up, and so do their squares.
+        It is that of the gradient and the number of events, times the weight of both, plus that of the
+        curvature: distances of parts of a vector add up, and so do their squares.
         """
         squared = self.mechanism == "gaussian"
         total = self._gradient_sensitivity
@@ -419,7 +415,7 @@ class RoundPlan:
 
     @functools.cached_property
     def _gradient_sensitivity(self) -> Fraction:
-        # The maximum over all pairs of corners takes long, and every round asks for it.
+        # The maximum over all pairs of corners takes long, and every round needs it.
         gradient = squared_l2_gradient if self.mechanism == "gaussian" else l1_gradient
         return gradient(self.residuals, self.neighbours.weights, self.neighbours.relation)
 
@@ -439,11 +435,11 @@ class RoundPlan:
         return moments.noise_scales(self.mechanism, classes, codes, self.sensitivity(with_curvature), amount)
 
     def sums(self, grid: MomentGrid, theta: FloatArray, with_curvature: bool) -> GradientsPlan:
-        """Return what a round around theta adds up over rows."""
+        """Return the sums over rows of a round around theta."""
         fine, short = 2**self.residual_bits, 2**self.curvature_bits
         limits = self.residuals.limits(fine, short)
         largest = np.finfo(np.float64).max
-        # JSON has no infinity, and no error passes the largest number.
+        # JSON has no infinity, and no error exceeds the largest number.
         low, high = (float(np.clip(cut, -largest, largest)) for cut in self.residuals.cuts)
         residuals = ResidualGrid(
             self.residuals.code,
@@ -461,8 +457,8 @@ class RoundPlan:
 
         Notes
         -----
-        **Privacy**: the sums are integers with the sensitivity that `sensitivity` proves, whatever theta is;
-        discrete noise makes the release private with `amount`. Rounds around parameters that earlier releases
+        **Privacy**: the sums are integers with the sensitivity that `sensitivity` proves, whatever theta is.
+        Discrete noise makes the release private with `amount`. Rounds around parameters that earlier releases
         chose compose: their amounts add up.
         """
         sums = self.sums(grid, theta, with_curvature)
@@ -483,8 +479,8 @@ class RoundPlan:
         of_curvature: tuple[FloatArray | None, FloatArray | None] = None, None
         if len(noisy) > size + first:
             unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
-            above = slice(size + first, None)
-            of_curvature = mirrored(noisy[above] / unit, size), mirrored(std[above] / unit, size)
+            rest = [part[size + first :] / unit for part in (noisy, std)]
+            of_curvature = moments.mirrored(rest[0], size), moments.mirrored(rest[1], size)
         return GradientRound(theta, noisy[0] / fine, std[0] / fine, *of_gradient, *of_curvature, less)
 
 
@@ -509,7 +505,7 @@ def plan_rounds(
         There are too many rows, or epsilon is too small, for 64-bit integers.
     """
     draft = RoundPlan(neighbours, residuals, mechanism, 0, 0, 0, 0)
-    # Noise scale of an integer of weight 1/2, before the grid; the largest there is.
+    # Noise scale of an integer of weight 1/2, before the grid: the largest there is.
     scale = 2 * draft.sensitivity(True) / least_amount
     if mechanism == "gaussian":
         scale = Fraction(isqrt(ceil(draft.sensitivity(True) / (2 * least_amount))) + 1)
@@ -537,10 +533,3 @@ class _RoundNoise:
         if matrix is not None:
             parts.append(matrix[np.triu_indices(len(matrix))])
         return self.scales.randomize(np.concatenate(parts), entropy)
-
-
-def mirrored(values: FloatArray, size: int) -> FloatArray:
-    """Return the symmetric matrix with these values on and above its diagonal."""
-    matrix, above = np.empty((size, size)), np.triu_indices(size)
-    matrix[above] = matrix.T[above] = values
-    return matrix

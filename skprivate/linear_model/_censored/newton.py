@@ -12,18 +12,18 @@ from .._distributions import NORMAL, SEV, ErrorDistribution
 from .._moments.released_moments import ScaledFit
 from .gradient_round import GradientRound, Residuals
 
-# What lies in [-1, 1] has no larger variance, whatever its weights (Popoviciu); a fair coin reaches it.
+# Values in [-1, 1] have no larger variance, whatever their weights (Popoviciu); a fair coin reaches it.
 _LARGEST_VARIANCE = 1.0
-# Of the mean variance of the features, and of the largest eigenvalue: only keeps a constant column regular.
-# The variance of a rare level of a category is some thousandths of the others'.
+# Part of the mean variance of the features, and of the largest eigenvalue. It only keeps a constant column
+# regular. The variance of a rare level of a category is some thousandths of the others'.
 _LEAST_SHARE = 1e-4
-# Part of the lower bound of the target's variance given the features that noise can bring it down to: it only
-# keeps the matrix regular.
+# Part of the lower bound of the target's variance given the features, to which noise can reduce this
+# variance. It only keeps the matrix regular.
 _LEAST_LEFT = 0.1
-# Discrete Laplace noise is farther out than so many standard deviations once in 5,000 draws.
+# Discrete Laplace noise exceeds so many standard deviations once in 5,000 draws.
 _REACH_OF_NOISE = 6.0
-# What the information along a step is taken to be greater by: a third to three times as large, as theta_1 may
-# change by a factor of three in a step.
+# Range of the relative increase of the information along a step: a third to three times as large, as theta_1
+# may change by a factor of three in a step.
 _BENT = (0.0, 2.0)
 
 
@@ -39,15 +39,15 @@ class NewtonModel:
     covariance : ndarray of shape (D - 1, D - 1)
         Regularised: positive definite.
     of_scale : float
-        Information about theta_1 beside that of the weights.
+        Information about theta_1 in addition to that of the weights.
     seen : ndarray of shape (D - 1, D - 1)
-        The covariance as the noise leaves it, shrunk but not made positive definite.
+        The covariance with its noise, shrunk but not made positive definite.
     kept : ndarray of shape (D - 1, D - 1)
-        Part of the noise's variance in the covariance that shrinkage has left.
+        Part of the noise's variance in the covariance that shrinkage left.
     along : ndarray of shape (D,)
         A step whose length by all of these is 1.
     more : float
-        What the information along it is greater by, above -1.
+        Relative increase of the information along it, above -1.
     """
 
     total: float
@@ -72,8 +72,8 @@ class NewtonModel:
     def inverse(self) -> FloatArray:
         """Inverse of the information.
 
-        By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in
-        float64.
+        It is computed by blocks: if the targets hardly vary, a mean that is not 0 would make the sum singular
+        in float64.
         """
         centred = self._centred
         widths = np.sqrt(np.diagonal(centred))
@@ -84,7 +84,7 @@ class NewtonModel:
         return inverse - self.more / (1.0 + self.more) * np.outer(self.along, self.along)
 
     def bent(self, step: FloatArray, fall: FloatArray, variance: FloatArray) -> "NewtonModel":
-        """Return the model that knows what the gradient fell by on a step, as far as that is not noise.
+        """Return the model with the change of the gradient on a step, as far as it is not noise.
 
         Parameters
         ----------
@@ -107,15 +107,15 @@ class NewtonModel:
         return centred
 
     def length(self, step: FloatArray) -> float:
-        """Length of a step: the change of the error, as a root mean square over the rows at risk."""
+        """Return the length of a step: the root mean square change of the error over the rows at risk."""
         return float(np.sqrt(step @ self.information @ step / self.total))
 
     def length_of_noise(self, variances: FloatArray) -> float:
-        """Length of the step that noise of such variances in the gradient makes, as a root mean square."""
+        """Return the length of the step that noise of such variances in the gradient makes."""
         return float(np.sqrt(np.diagonal(self.inverse) @ variances / self.total))
 
     def step(self, gradient: FloatArray, limits: FloatArray) -> FloatArray:
-        """Return the step that answers a gradient, with its entry for the scale between limits."""
+        """Return the step for a gradient, with its entry for the scale between limits."""
         inverse = self.inverse
         step = inverse @ gradient
         wanted = np.clip(step[1], *limits)
@@ -123,7 +123,7 @@ class NewtonModel:
 
 
 def correlation(covariance: FloatArray) -> FloatArray:
-    """Scale a covariance to a diagonal of 1: theta_1 may be of another order than the rest by far."""
+    """Scale a covariance to a diagonal of 1: theta_1 may be far larger or smaller than the rest."""
     widths = np.sqrt(np.diagonal(covariance))
     return covariance / np.outer(widths, widths)
 
@@ -133,12 +133,12 @@ def regularized_covariance(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues; return what noise is left.
 
-    Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
-    have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
-    by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
-    their part along `direction`, the direction in which features with an elliptical distribution move the
-    target; eigenvalues are floored; the target's variance given the features is shrunk toward the middle of
-    what the model makes likely. Without noise, all of it is as it was released.
+    Only a preconditioner is needed, as the gradients determine where steps end. So everything that the noise
+    may have made is removed. Products of different features are shrunk toward 0, and squares toward their
+    mean, by the noise's share in them (James and Stein). Products of the target and a feature are shrunk
+    toward their part along `direction`, in which features with an elliptical distribution move the target.
+    Eigenvalues are floored. The target's variance given the features is shrunk toward the middle of its
+    likely range under the model. Without noise, nothing is changed.
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ def regularized_covariance(
         Standard deviation of the noise of a product of two features.
     direction : ndarray of shape (D - 2,)
     given : pair of floats
-        Likely bounds of the target's variance given the features; zeros where none are known.
+        Likely bounds of the target's variance given the features; zeros if none are known.
     slopes : ndarray of shape (D - 2,)
-        Of the target, as known before; zeros where they are not.
+        Slopes of the target, as known before; zeros if they are not known.
 
     Returns
     -------
@@ -158,8 +158,8 @@ def regularized_covariance(
     seen : ndarray of shape (D - 1, D - 1)
         Shrunk only.
     kept : ndarray of shape (D - 1, D - 1)
-        Part of the noise's variance that is left. Where values of variance t have noise of variance v, an
-        estimate shrunk by t / (t + v) is off by a variance of v times that share.
+        Part of the noise's variance that is left. If values of variance t have noise of variance v, an
+        estimate shrunk by t / (t + v) has an error of variance v times that share.
     """
     shrunk, features, of_squares, of_products = _regular_features(covariance[1:, 1:], noise)
     raw = _no_outliers(covariance[0, 1:], shrunk, noise, slopes)
@@ -167,7 +167,7 @@ def regularized_covariance(
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features))
     left = covariance[0, 0] - _explained(raw, features) + own
-    # Noise in the products moves what they explain, too.
+    # Noise in the products also changes what they explain.
     error = 2.0 * noise * float(np.sqrt(1.0 + np.sum(np.linalg.solve(features, raw) ** 2)))
     left, of_left = _shrunk_to_middle(left, error, given) if given[1] else (left, 1.0)
     seen = np.array(covariance)
@@ -196,10 +196,11 @@ def _regular_features(covariance: FloatArray, noise: float) -> tuple[FloatArray,
     products = covariance * (1 - np.eye(d))
     of_products = _signal_share(products.ravel(), d * (d - 1) * noise**2)
     shrunk = products * of_products + np.diag(squares)
-    # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
+    # Less than the noise's own size (twice the 0.4, for squares) would make steps along it as long as noise
+    # can.
     squares = np.clip(squares, max(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     values, vectors = np.linalg.eigh(products * of_products + np.diag(squares))
-    # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; half of that shrinkage took.
+    # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; shrinkage removed half of that.
     floor = max(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * max(values[-1], 1e-6))
     # No eigenvalue of a covariance is above its trace.
     values = np.clip(values, floor, max(floor, squares.sum()))
@@ -210,10 +211,10 @@ def _regular_features(covariance: FloatArray, noise: float) -> tuple[FloatArray,
 def _no_outliers(cross: FloatArray, features: FloatArray, noise: float, slopes: FloatArray) -> FloatArray:
     """Return the covariances of the target and the features without outliers of the noise.
 
-    Censoring takes late events of the rows that live long, and late entry takes early ones of those that live
-    short: both flatten slopes, and never steepen them or turn them around. So the covariance with a column is
-    between the sums of the negative and of the positive parts of its covariances with all, times their
-    slopes. What is beyond is brought back, as far as noise reaches.
+    Censoring removes late events of the rows that live long, and late entry removes early ones of those that
+    live short. Both flatten slopes, and never steepen them or change their sign. So the covariance with a
+    column is between the sums of the negative and of the positive parts of its covariances with all columns,
+    times their slopes. A covariance beyond is moved back, as far as noise reaches.
     """
     if not slopes.any():
         return cross
@@ -229,7 +230,7 @@ def _explained(cross: FloatArray, features: FloatArray) -> float:
 def _shrunk_to_middle(left: float, noise: float, given: Sequence[float]) -> tuple[float, float]:
     """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
 
-    As if it were normal about the (geometric) middle, with the bounds two standard deviations apart.
+    It is taken as normal about the (geometric) middle, with the bounds two standard deviations apart.
     """
     middle, spread = float(np.sqrt(given[0] * given[1])), 0.5 * (given[1] - given[0])
     share = spread**2 / (spread**2 + noise**2)
@@ -252,24 +253,24 @@ def _signal_share(values: FloatArray, noise_square: float) -> float:
 
 # The estimate of the curvature between two rounds, and the rule of the next step.
 
-# Limits of a step, so that noise cannot throw a round: the factor of theta_1, in the first round and later,
-# and the change of the error, as a root mean square over the rows at risk. The first step leads from a fit
-# without features, whose scale is too large by sqrt(1 + their variance in scales^2): 3 covers features
-# that explain 8 parts in 9. Where the hazards of two groups differ by exp(delta), the curvature that is the
-# mean of both ends leads 2 tanh(delta / 2) of the way, never beyond 2. What is cut off is left to later
-# rounds, and in `bootstrap_censored`.
+# Limits of a step, so that noise cannot spoil a round: the factor of theta_1, in the first round and later,
+# and the change of the error, as a root mean square over the rows at risk. The first step starts from a fit
+# without features, whose scale is too large by sqrt(1 + their variance in scales^2): 3 covers features that
+# explain 8 parts in 9. If the hazards of two groups differ by exp(delta), the curvature that is the mean of
+# both ends leads 2 tanh(delta / 2) of the way, never beyond 2. The rest is left to later rounds, and in
+# `bootstrap_censored`.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
-# In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.
+# In half-widths of the target, whose bounds are at 1. A location beyond it is made by noise.
 _FARTHEST_LOCATION = 3.0
-# The half of the curvature that is a round's own grows as exp(u): that of another place, so far away, is off
-# by this part of the way.
+# Half of the curvature is a round's own, and grows as exp(u). That of another place, so far away, is wrong by
+# this part of the way.
 CHANGE = 0.5
 #: Share of the largest variance that its mean allows, from which a column counts as one of two values: a
 #: uniform one has a third, levels of a category have all of it.
 TWO_VALUES = 0.6
 # Likely bounds of the targets' variance given the features, in multiples of that of uncensored rows. For
-# three distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to
+# three distributions, with and without features that explain four fifths, it is 0.37 to 1.5 times that up to
 # 50 % censored, and less beyond.
 _TIGHT, _LOOSE = 0.3, 2.0
 
@@ -290,13 +291,13 @@ class CurvatureEstimate:
     std : ndarray of shape (D, D)
         Standard deviations of the noise in the released curvature, over the sum of the weights.
     theta : ndarray of shape (D,)
-        Where the latest curvature was released.
+        Place of the latest released curvature.
     off : float
-        Relative error there of the earlier curvatures that are in it, beside their noise.
+        Relative error at that place of the earlier curvatures in the estimate, in addition to their noise.
     direction : ndarray of shape (D - 2,)
         Direction of the targets' covariances with features whose distribution is elliptical.
     events : float
-        Noisy number of events by the last round, as they inform about the scale.
+        Noisy number of events by the last round, as information about the scale.
     """
 
     total: float
@@ -312,8 +313,8 @@ class CurvatureEstimate:
     def centred_std(self) -> FloatArray:
         """Standard deviations of the noise in the weights' sum, the mean and the covariance, of shape (D, D).
 
-        With noise N in the sums of products, N_ij - m_i N_0j - m_j N_0i + m_i m_j N_00 is in those about the
-        mean m: columns far from the centre of their bounds have more.
+        With noise N in the sums of products, those about the mean m have the noise
+        N_ij - m_i N_0j - m_j N_0i + m_i m_j N_00. Columns far from the centre of their bounds have more.
         """
         squares, mean = self.std**2, self.mean**2
         first, corner = squares[0, 1:], squares[0, 0]
@@ -321,7 +322,7 @@ class CurvatureEstimate:
         centred = squares.copy()
         centred[0, 1:] = centred[1:, 0] = first + mean * corner
         centred[1:, 1:] += cross + cross.T + np.outer(mean, mean) * corner
-        # Both of the terms in between are one and the same.
+        # Both of the terms in between are the same.
         centred[1:, 1:] += np.diag(2.0 * mean * first)
         return np.sqrt(centred)
 
@@ -329,7 +330,7 @@ class CurvatureEstimate:
     def noise(self) -> float:
         """Standard deviation of the noise of a product of two features in the covariance."""
         std = self.centred_std
-        # With one feature there is no product of two: its noise would be that of the target and the feature.
+        # With one feature there is no product of two: the noise is that of the target and the feature.
         pairs = std[2:, 2:][np.triu_indices(len(std) - 2, 1)] if len(std) > 3 else std[1, 2]
         return float(np.sqrt(np.mean(pairs**2)))
 
@@ -346,27 +347,27 @@ class CurvatureEstimate:
 class StepRule:
     """Rule by which released rounds move the parameters; its constants are public or released.
 
-    The curvature of a round is the mean of two matrices, see `residuals_of`: a round's own, and one of the
-    same expectation that hardly depends on the parameters, so that it is that of the end of the way. A
-    function whose slope is known at one end, and its slope's slope at both, has its root where the mean of
-    these leads, up to the cube of the way. Newton steps with either of them alone are as slow as one standard
-    error a round from one side, and far too long from the other.
+    The curvature of a round is the mean of two matrices (see `residuals_of`): a round's own, and one of the
+    same expectation that hardly depends on the parameters, and so is that of the end of the way. If a
+    function is known at one end of a way, and its slope at both, its root is where the mean slope leads, up
+    to the cube of the way. Newton steps with one of them alone are as slow as one standard error a round from
+    one side, and far too long from the other.
 
     Attributes
     ----------
     in_halves : bool
-        Whether the curvature is that mean; otherwise it is a round's own.
+        Whether the curvature is that mean. Otherwise it is a round's own.
     grows : bool
-        Whether the logarithm of the hazard follows early errors the faster, the earlier they are (normal).
+        Whether the logarithm of the hazard follows early errors faster, the earlier they are (normal).
     exact_total : bool
         Whether the weights' sum follows from the events and residuals (SEV), whose noise is small.
     spread : float
-        Variance of the error of uncensored rows, weighted by the curvature; 0 where rows may not show it,
-        such as those that were observed once.
+        Variance of the error of uncensored rows, weighted by the curvature. It is 0 if rows may not show it,
+        such as rows that were observed once.
     shrink : bool
-        Whether noise in the covariance is taken back.
+        Whether noise in the covariance is removed.
     limits : tuple of two floats
-        Least and greatest theta_1.
+        Limits of theta_1.
     """
 
     in_halves: bool
@@ -381,7 +382,7 @@ class StepRule:
         cls, distribution: ErrorDistribution, residuals: Residuals, shrink: bool, limits: tuple[float, float]
     ) -> "StepRule":
         """Collect the constants."""
-        # Only of events and censored rows are the curvatures the events minus the residuals.
+        # Only with events and censored rows alone, the curvatures are the events minus the residuals.
         exact = distribution is SEV and residuals.is_plain
         halves = {"left", "interval"}.isdisjoint(residuals.observations)
         spread = residuals.spread(distribution) if halves else 0.0
@@ -416,7 +417,7 @@ class StepRule:
         )
 
     def _combined(self, old: CurvatureEstimate, fresh: CurvatureEstimate) -> CurvatureEstimate:
-        """Weigh two estimates by the variances of products of features: by noise, and what has changed."""
+        """Weigh two estimates by the variances of products of features: by noise, and by the change since."""
         model = self.newton_model(fresh, float(fresh.theta[1]))
         typical = float(np.mean(np.diagonal(model.covariance)[1:]))
         changed = self.changed(old, model, fresh.theta)
@@ -433,9 +434,9 @@ class StepRule:
     def newton_model(
         self, estimate: CurvatureEstimate, slope: float, rounds: Sequence[GradientRound] = ()
     ) -> NewtonModel:
-        """Return the model of the next step where theta_1 is `slope`, after rounds."""
+        """Return the model of the next step if theta_1 is `slope`, after rounds."""
         noise = estimate.noise if self.shrink else 0.0
-        # The targets' own spread does not follow theta_1: it is that of where the curvature was released.
+        # The targets' own spread does not follow theta_1: it is that of the place of the released curvature.
         variance = self.spread / float(estimate.theta[1]) ** 2
         given = _TIGHT * variance, _LOOSE * variance
         regular, seen, kept = regularized_covariance(
@@ -452,22 +453,22 @@ class StepRule:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether steps are as `left_by_curvatures` says of one side."""
+        """Whether steps are those of one side in `left_by_curvatures`."""
         return self.grows or not self.in_halves
 
     def change(self, model: NewtonModel, start: FloatArray, end: FloatArray) -> float:
-        """Return by how much the logarithm of the hazard changes on a way, of some rows far out."""
+        """Return the change of the logarithm of the hazard on a way, for some rows far out."""
         step = end - start
         return float(np.max(np.abs(step[2:]) * _reach(model, end, self.grows), initial=model.length(step)))
 
     def changed(self, estimate: CurvatureEstimate, model: NewtonModel, theta: FloatArray) -> float:
-        """Return the relative error of an estimate at other parameters, beside its noise."""
+        """Return the relative error of an estimate at other parameters, in addition to its noise."""
         return float(np.hypot(estimate.off, CHANGE * self.change(model, estimate.theta, theta)))
 
     def move(self, model: NewtonModel, new: GradientRound) -> FloatArray:
-        """Take a step from a round, shortened where it would change the errors too much.
+        """Take a step from a round, shortened if it would change the errors too much.
 
-        The location where all features are at their centres stays within three half-widths of the target's.
+        The location at the centres of all features stays within three half-widths of the target's.
         """
         theta = new.theta
         factor = _FACTORS[1 if theta[2:].any() else 0]
@@ -482,8 +483,8 @@ class StepRule:
 def _reach(model: NewtonModel, theta: FloatArray, grows: bool) -> FloatArray:
     """Return how far the log hazard follows the slope of each column of two values; 0 for other columns.
 
-    Such a column has as large a variance as its mean allows, and rows at both values. Where it `grows`
-    (normal errors), the hazard's logarithm follows early errors as fast as these are early.
+    Such a column has as large a variance as its mean allows, and rows at both values. If it `grows` (normal
+    errors), the hazard's logarithm follows early errors as fast as these are early.
     """
     mean, variance = model.mean[1:], np.diagonal(model.covariance)[1:]
     far = np.where(variance > TWO_VALUES * (1.0 - mean**2), 1.0 + np.abs(mean), 0.0)
@@ -504,9 +505,10 @@ def to_fit(theta: FloatArray) -> ScaledFit:
 # The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
 # large in one of nine steps, with ten in one of thirty.
 _CLEAR = 2.0
-# Part of the variance of the rows' own spread below which what steps leave does not matter.
+# Part of the variance of the rows' own spread below which the error that steps leave does not matter. Set by
+# hand.
 _HARDLY = 0.1
-# What a step may have left is so many times itself at most.
+# Largest part of a step that it may have left. Set by hand.
 _MOST_LEFT = 5.0
 
 
@@ -517,25 +519,26 @@ class StepErrors:
     Attributes
     ----------
     theta : ndarray of shape (D,)
-        Where the step led.
+        The end of the step.
     step : ndarray of shape (D,)
         The last step.
     model : NewtonModel
         Of the rows about theta, by the released values.
     information, inverse : ndarray of shape (D, D)
-        Its own; the information is the covariance of the rows' own spread, too.
+        Those of the model. The information is the covariance of the rows' own spread, too.
     curvature_std : ndarray of shape (D, D)
         Standard deviations of the noise that is left in the information about the mean of the rows at risk.
     error : float
-        Of the information: of a step as a part of it, by the noise and by the way since it was released.
+        Error of a step that the information makes, as a part of the step: by its noise, and by the way since
+        it was released.
     unfinished : float
-        Variance of the gradient that rounds have left undone, as a multiple of the information.
+        Variance of the gradient that rounds left undone, as a multiple of the information.
     contraction : float
         Part of the step before that was left, as the last one shows.
     change : float
-        By how much the last step changed the logarithm of the hazard of some rows.
+        Change of the logarithm of the hazard of some rows by the last step.
     share : float
-        What the last step may have left in its own direction, as a part of it.
+        Part of itself that the last step may have left in its own direction.
     """
 
     theta: FloatArray
@@ -561,7 +564,7 @@ class StepErrors:
     ) -> "StepErrors":
         """Return the errors of the step from the last round to theta.
 
-        `seen` is the contraction; None: by the last two rounds, where the last began where the other led.
+        `seen` is the contraction; None: by the last two rounds, if the last began at the end of the other.
         """
         model, last = rule.newton_model(estimate, float(theta[1]), rounds), rounds[-1]
         step = theta - last.theta
@@ -588,29 +591,29 @@ class StepErrors:
         return noise_along(self.model, self.curvature_std, self.step)
 
     def noise(self, last: GradientRound) -> FloatArray:
-        """Covariance of the noise that the step followed: of the gradient, the events and the curvature."""
+        """Return the covariance of the noise of the step: of the gradient, the events and the curvature."""
         # What rounds may have left undone along the last step.
         push = self.share * (self.information @ self.step)
         return self.noise_of_curvature + np.outer(push, push) + np.diag(last.score_variance)
 
     @property
-    def law_directions(self) -> FloatArray:
+    def error_directions(self) -> FloatArray:
         """Directions in theta of the location of the errors, and of their log scale; of shape (D, 2)."""
         location = -np.eye(len(self.theta))[:, 0]
         return np.column_stack([location, -self.theta])
 
     @property
-    def law_information(self) -> FloatArray:
-        """Information about location and log scale where slopes are known, of shape (2, 2)."""
-        return self.law_directions.T @ self.information @ self.law_directions
+    def error_information(self) -> FloatArray:
+        """Information about location and log scale if slopes are known, of shape (2, 2)."""
+        return self.error_directions.T @ self.information @ self.error_directions
 
 
 def left_by_curvatures(change: float, one_sided: bool) -> float:
-    """Return what a step leaves, as a part of it, that changes the logarithm of hazards so much.
+    """Return the part that a step leaves if it changes the logarithm of hazards by `change`.
 
     Of a way delta, a step by the mean of the curvatures at both of its ends goes 2 tanh(delta / 2). Early
-    events of normal errors are too few in that mean, and other kinds have none of it: 1 - exp(-delta) is what
-    a step by the curvature at one end goes.
+    events of normal errors are too few in that mean, and other kinds have none of it. A step by the curvature
+    at one end goes 1 - exp(-delta).
     """
     if one_sided:
         change = min(max(change, 1e-6), 0.999)
@@ -620,7 +623,7 @@ def left_by_curvatures(change: float, one_sided: bool) -> float:
 
 
 def left_noise(estimate: CurvatureEstimate, model: NewtonModel) -> FloatArray:
-    """Return the standard deviations of the noise that is left in the information, as `centred_std` does."""
+    """Return the standard deviations of the noise that is left in the information, as in `centred_std`."""
     std = model.total * estimate.centred_std
     std[1:, 1:] *= np.sqrt(model.kept)
     return std
@@ -644,7 +647,7 @@ def relative_error(model: NewtonModel, std: FloatArray, step: FloatArray) -> flo
 
 
 def contraction(model: NewtonModel, rounds: Sequence[GradientRound], theta: FloatArray) -> float:
-    """Return what part of the way the last step but one has left, as the last one shows beside its noise."""
+    """Return the part of the way that the last step but one left, as the last one shows beside its noise."""
     if len(rounds) < 2:
         return 0.0
     before, last = rounds[-2:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private fit of lifetimes of one population, without columns: two histograms, and their law."""
+"""Private fit of lifetimes of one population, without columns: two histograms, and their distribution."""
 
 import functools
 from collections.abc import Callable
@@ -22,32 +22,35 @@ from .._moments.released_moments import Neighbours, ScaledFit
 from .histograms import PARTS, HistogramRelease, LawFit, ResidualHistogram, histogram_cells
 from .rounds import counts_round
 
-# Share of the budget of the first histogram, which places the second. Of .1, .15, .2 and .3, with 0 and 60 %
-# censored and bounds of a factor of 1e3 and 1e6, .3 had the least errors below n epsilon = 4,000; beyond they
-# were alike.
+# Share of the budget of the first histogram, which places the second. Of 0.1, 0.15, 0.2 and 0.3, with 0 and
+# 60 % censored and bounds of a factor of 1e3 and 1e6, 0.3 had the least errors below n epsilon = 4,000.
+# Beyond, they were alike.
 FIRST_SHARE = Fraction(3, 10)
-# Counts of censored rows below so many standard deviations of the noise are taken for none.
-_VISIBLE = 2.0
-# A bin of the first histogram that holds so much more than its neighbours: rows censored at one time.
+#: Counts of censored rows below so many standard deviations of the noise count as 0. Set by hand.
+VISIBLE = 2.0
+# Rows censored at one time: a bin that exceeds its neighbours by so many standard deviations of the noise,
+# and by this share of all rows. Set by hand.
 _PEAK, _PEAK_SHARE = 5.0, 0.01
-# What is compared: numbers of inner cells, where they begin (probability), and where they end (cumulative
-# hazard). Fewer cells have less noise, more cells more information.
+# Candidates: numbers of inner cells, their start (probability), and their end (cumulative hazard). Fewer
+# cells have less noise, more cells more information.
 _NUMBERS = (8, 12, 16, 24, 32, 48, 64)
 _BEGIN, _END = (2e-4, 2e-3, 1e-2), (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, -np.log(2e-4))
-# Least width of all inner cells, in scales of the error.
+# Smallest width of all inner cells, in scales of the error. Set by hand.
 _NARROWEST = 0.5
 # Shares that have failed, whose times are to be precise: those of `b_lives`.
 _LEVELS = (0.01, 0.05, 0.1, 0.5)
-# Points of a cell: the rows' places in it have a density between its ends.
+# Points of a cell: the rows' places in it have a density between its ends. Set by hand.
 _POINTS = 8
-#: Range of location and log scale, in scales and as a factor, about the fit that placed the cells.
+#: Range of location and log scale, in scales and as a factor, about the fit that placed the cells. Set by
+#: hand.
 REACH = np.array([6.0, np.log(8.0)])
-# Standardised errors beyond are those of noise alone, and would overflow.
+# Standardised errors beyond it are made by noise alone, and would overflow.
 _FARTHEST = 30.0
 # Step of numerical derivatives: their errors are 1e-8 of third derivatives.
 _STEP = 1e-4
+# Newton's method: most iterations, and the step at which it has settled. Set by hand.
 _ITERATIONS, _SETTLED = 40, 1e-6
-# Step of Newton's method at most, and least curvature that it uses, of the greatest.
+# Largest step of Newton's method, and the smallest curvature that it uses, of the largest. Set by hand.
 _LONGEST, _FLATTEST = 0.5, 1e-3
 
 
@@ -58,23 +61,19 @@ class PopulationPlan:
     Attributes
     ----------
     grid : MomentGrid
-        Of no feature: the bounds of the target.
+        Without features: the bounds of the target.
     distribution : ErrorDistribution
     budget : FitBudget
     neighbours : Neighbours
-    limits : tuple of two floats
-        Least and greatest scale, in scaled units.
+    scale_bounds : tuple of two floats
+        In scaled units.
     """
 
     grid: MomentGrid
     distribution: ErrorDistribution
     budget: FitBudget
     neighbours: Neighbours
-    limits: tuple[float, float] = (1e-3, 10.0)
-
-    def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "PopulationPlan":
-        """Return the plan for other bounds of the rows, and of the scale in scaled units."""
-        return replace(self, grid=grid, limits=scale_bounds)
+    scale_bounds: tuple[float, float] = (1e-3, 10.0)
 
 
 @public_module("skprivate.linear_model")
@@ -87,13 +86,13 @@ class PopulationRelease:
     histogram : HistogramRelease
         Counts by time and event between the bounds, with 30 % of the budget.
     residuals : ResidualHistogram
-        Counts in cells that the first ones placed, with the rest; their edges are those of the final fit's
-        standardised errors.
+        Counts in cells that the first ones placed, with the rest. Their edges are standardised errors of the
+        final fit.
     law : LawFit
         Location and log scale, in scales of the fit that placed the cells, and their errors.
     settled : bool
-        Whether the likelihood of the counts has a maximum; else the fit is one of least squares, whose errors
-        are not known.
+        Whether the likelihood of the counts has a maximum. Otherwise the fit is one of least squares, whose
+        errors are not known.
     fit : ScaledFit
     mechanism : {"laplace", "gaussian"}
     ends : None
@@ -130,15 +129,16 @@ def population_rounds(
     ----------
     plan : PopulationPlan
     spent : PrivacySpent, default=None
-        The cost of the whole, charged with the first histogram.
+        The cost of the whole fit, charged with the first histogram.
     on_progress : callable, optional
         Called after each release.
 
     Notes
     -----
-    **Privacy**: a row is in one cell of each histogram, whatever its cells are: replaced, it moves the counts
-    by 2 in L1 and in squared L2, added or removed by 1; c rows of a person by c times that, or c squared. The
-    cells of the second follow from what the first released. The amounts are fixed and add up to the budget.
+    **Privacy**: a row is in one cell of each histogram, whatever its cells are. Replacing it moves the counts
+    by 2 in L1 and in squared L2, adding or removing it by 1; c rows of a person by c times that, or c
+    squared. The cells of the second follow from what the first released. The amounts are fixed and add up to
+    the budget.
     """
     first = FIRST_SHARE * plan.budget.amount
     step = counts_round(plan, histogram_cells(plan.grid), first, "counts by time and event", spent)
@@ -148,12 +148,12 @@ def population_rounds(
     histogram = HistogramRelease.of(released, std, plan.grid.target, 2)
     start, rest = fit_counts(histogram, plan.distribution), plan.budget.amount - first
     place, scale = start
-    # The noise is the same whatever the cells are.
+    # The noise is the same for all cells.
     std *= float(first / rest) ** (1.0 if plan.budget.mechanism == "laplace" else 0.5)
     chosen = choose_cells(histogram, start, plan.distribution, std)
     width = (chosen.edges[-2] - chosen.edges[1]) / (len(chosen.edges) - 3)
     middle = 0.5 * (chosen.edges[-2] + chosen.edges[1])
-    # One bin more at either end, which holds all that lies beyond.
+    # There is one more bin at either end, which holds everything beyond.
     n_bins = len(chosen.edges) - 1
     axis = SurvivalAxis(
         plan.grid.y_center + plan.grid.y_half * (place + scale * middle),
@@ -165,7 +165,7 @@ def population_rounds(
     on_progress()
     residuals = ResidualHistogram(chosen.edges, counts, float(step.noise.std[0]))  # type: ignore[attr-defined]
     law, settled = chosen.solve(residuals)
-    found = np.clip(scale * np.exp(law.log_scale), *plan.limits)
+    found = np.clip(scale * np.exp(law.log_scale), *plan.scale_bounds)
     fit = ScaledFit(place + scale * law.location, np.zeros(0), float(found))
     moved = residuals.moved(law.location, float(found) / scale)
     return PopulationRelease(histogram, moved, law, settled, fit, plan.budget.mechanism)
@@ -179,9 +179,9 @@ def _least_squares(
 ) -> FloatArray:
     """Fit location and log scale to counts whose noise may hide most cells.
 
-    The events of a cell are about the rows at risk, of which censored ones count half, times the probability
-    that a row at risk has its event there: weighted by the noise and the spread of rows, with the normal
-    likelihood of such differences. Cells of noise alone move it far less than a likelihood of rows would be.
+    The expected events of a cell are about the rows at risk, of which censored ones count half, times the
+    probability that a row at risk has its event there. Differences are weighted by the noise and the spread
+    of rows, with their normal likelihood. Cells of noise alone move it far less than a likelihood of rows.
     """
     at_risk = np.cumsum(counts.sum(axis=0)[::-1])[::-1] - 0.5 * counts[0]
     noise_at_risk = noise_std**2 * (2.0 * np.arange(len(at_risk), 0, -1) - 1.75)
@@ -219,6 +219,12 @@ def still_watched(counts: FloatArray) -> FloatArray:
     return np.cumprod(staying ** (counts[0] / np.maximum(leaving, 1e-9)))
 
 
+def peaks_of(censored: FloatArray, noise_std: float, total: float) -> FloatArray:
+    """Return the rows by which inner cells exceed the mean of their neighbours, if they clearly do."""
+    peaks = censored[1:-1] - 0.5 * (censored[:-2] + censored[2:])
+    return np.where(peaks > max(_PEAK * noise_std, _PEAK_SHARE * total), peaks, 0.0)
+
+
 def _watched(
     histogram: HistogramRelease, start: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -228,10 +234,9 @@ def _watched(
     """
     counts, noise = histogram.counts, histogram.noise_std
     edges = (np.linspace(-1.0, 1.0, counts.shape[1] + 1) - start[0]) / start[1]
-    seen = np.where(counts > _VISIBLE * noise, counts, 0.0)
-    peaks = seen[0] - 0.5 * (np.r_[0.0, seen[0, :-1]] + np.r_[seen[0, 1:], 0.0])
-    least = max(_PEAK * noise, _PEAK_SHARE * float(counts.sum()))
-    return edges, np.r_[1.0, still_watched(seen)], np.where(peaks > least, peaks, 0.0)
+    seen = np.where(counts > VISIBLE * noise, counts, 0.0)
+    peaks = peaks_of(np.pad(seen[0], 1), noise, float(counts.sum()))
+    return edges, np.r_[1.0, still_watched(seen)], peaks
 
 
 def choose_cells(
@@ -239,14 +244,12 @@ def choose_cells(
 ) -> "Cells":
     """Choose the cells with which B lives are expected to be most precise, by released values.
 
-    Rows at the bounds and beyond are in the open cells at the ends, so that bounds that cut off a part of the
-    rows do not bias the fit.
+    Rows at the bounds and beyond are in the open cells at the ends. So bounds that cut off a part of the rows
+    do not bias the fit.
     """
     edges, watched, peaks = _watched(histogram, start)
     total = max(float(histogram.counts.sum()), 1.0)
-    last = int(
-        np.max(np.nonzero(histogram.counts.sum(axis=0) > _VISIBLE * histogram.noise_std)[0], initial=2)
-    )
+    last = int(np.max(np.nonzero(histogram.counts.sum(axis=0) > VISIBLE * histogram.noise_std)[0], initial=2))
     ends = [*distribution.quantile(-np.expm1(-np.array(_END))), *edges[:-1][peaks > 0.0]]
     levels = np.stack([np.ones(len(_LEVELS)), distribution.quantile(_LEVELS)])
     found: list[tuple[float, Cells]] = []
@@ -259,7 +262,7 @@ def choose_cells(
                 found.append((float(np.einsum("al,ab,bl->", levels, variance, levels)), cells))
     if found:
         return min(found, key=lambda one: one[0])[1]
-    # Nothing fits between the bounds: what is left is as good as anything.
+    # No cells fit between the bounds. Any choice is then as good.
     inner = np.linspace(-1.0, 1.0, _NUMBERS[0] + 1)
     return Cells(np.r_[-np.inf, inner, np.inf], distribution, edges, watched, peaks)
 
@@ -268,9 +271,9 @@ class Cells:
     """The likelihood of rows of which only the cell is known, as a function of location and log scale.
 
     By Fisher's identity the derivative of the log likelihood of a cell is the mean, over the rows in it, of
-    that of a row. Where in a cell events are follows from the law and from how many rows are still watched;
-    where censored rows are, from how many cease to be. The first cell is open below and the last above, where
-    whatever is in it is known to have survived its inner edge.
+    that of a row. The places of events in a cell follow from the distribution and the number of rows that are
+    still watched, the places of censored rows from the number that cease to be. The first cell is open below
+    and the last above. Rows there are known to have survived the inner edge.
 
     Parameters
     ----------
@@ -298,7 +301,7 @@ class Cells:
         self._points = 0.5 * (fine[:, 1:] + fine[:, :-1])
         still = np.interp(fine, bins, watched)
         ceasing = still[:, :-1] - still[:, 1:]
-        # Anywhere in a cell where none are known to cease.
+        # They are anywhere in a cell in which none are known to cease.
         ceasing[ceasing.sum(axis=1) <= 0.0] = 1.0
         with np.errstate(divide="ignore"):
             self._log_watched = np.log(np.maximum(0.5 * (still[:, 1:] + still[:, :-1]), 1e-9))
@@ -307,63 +310,59 @@ class Cells:
     def scores(self, at: FloatArray) -> FloatArray:
         """Return derivatives by (location, log scale) for a row of every cell: ..., parameter, event, cell.
 
-        Of several locations and log scales, of shape (..., 2), at once.
+        There may be several locations and log scales, of shape (..., 2).
         """
-        law, place, shrunk = self._distribution, at[..., 0], np.exp(-at[..., 1])
+        distribution, place, shrunk = self._distribution, at[..., 0], np.exp(-at[..., 1])
         found = np.zeros((2, *place.shape, 2, len(self.edges) - 1))
         factor = shrunk[..., np.newaxis, np.newaxis]
         errors = (self._points - place[..., np.newaxis, np.newaxis]) * factor
         errors = np.clip(errors, -_FARTHEST, _FARTHEST)
-        density, up, down = law.log_density(np.stack([errors, errors + _STEP, errors - _STEP]))
-        survival, slope = law.log_survival(errors), (up - down) / (2.0 * _STEP)
+        density, up, down = distribution.log_density(np.stack([errors, errors + _STEP, errors - _STEP]))
+        survival, slope = distribution.log_survival(errors), (up - down) / (2.0 * _STEP)
         hazard = np.exp(density - survival)
         by_event = np.stack([-slope * factor, -1.0 - errors * slope])
         by_censored = np.stack([hazard * factor, errors * hazard])
         found[..., 1, 1:-1] = np.sum(_shares(density + self._log_watched) * by_event, axis=-1)
         found[..., 0, 1:-1] = np.sum(_shares(survival + self._log_ceasing) * by_censored, axis=-1)
         low, high = (np.clip((end - place) * shrunk, -_FARTHEST, _FARTHEST) for end in self.edges[[1, -2]])
-        before = np.exp(law.log_density(low)) / np.maximum(-np.expm1(law.log_survival(low)), 1e-300)
+        before = np.exp(distribution.log_density(low)) / np.maximum(
+            -np.expm1(distribution.log_survival(low)), 1e-300
+        )
         found[..., 1, 0] = -before * np.stack([shrunk, low])
         # Rows that were censored in the first cell were at risk there for half of it.
-        found[..., 0, 0] = (
-            0.5 * np.exp(law.log_density(low) - law.log_survival(low)) * np.stack([shrunk, low])
-        )
-        after = np.exp(law.log_density(high) - law.log_survival(high)) * np.stack([shrunk, high])
+        found[..., 0, 0] = 0.5 * distribution.hazard(low) * np.stack([shrunk, low])
+        after = distribution.hazard(high) * np.stack([shrunk, high])
         found[..., -1] = after[..., np.newaxis]
         return np.moveaxis(found, 0, -3)
 
     def expected_variance(self, at: FloatArray | None = None) -> Callable[[float, float], FloatArray]:
-        """Return how exact location and log scale would be, as a function of the rows and their noise."""
+        """Return the expected covariance of location and log scale, as a function of rows and noise."""
         at = np.zeros(2) if at is None else at
-        law, edges = self._distribution, self.edges
-        survival, watched = (
-            law.survival((edges - at[0]) * np.exp(-at[1])),
-            np.interp(edges, self._bins, self._watched),
-        )
+        distribution, edges = self._distribution, self.edges
+        survival = distribution.survival((edges - at[0]) * np.exp(-at[1]))
+        watched = np.interp(edges, self._bins, self._watched)
         survival[[0, -1]], watched[[0, -1]] = (1.0, 0.0), (1.0, 0.0)
         middles = 0.5 * (edges[1:] + edges[:-1])
         middles[[0, -1]] = edges[[1, -2]]
         still = np.interp(middles, self._bins, self._watched)
-        events, censored = -np.diff(survival) * still, -np.diff(watched) * law.survival(middles)
+        events, censored = -np.diff(survival) * still, -np.diff(watched) * distribution.survival(middles)
         shares = np.stack([censored, events])
         return functools.partial(_variance, self.scores(at), shares, self._error_of_peaks(at))
 
     def _error_of_peaks(self, at: FloatArray) -> FloatArray:
-        """Return the covariance of what the places of peaks in their bins add to the scores: uniform ones."""
-        law, shrunk = self._distribution, np.exp(-at[1])
+        """Return the covariance that places of peaks in their bins, uniform ones, add to the scores."""
+        distribution, shrunk = self._distribution, np.exp(-at[1])
         widths, middles = np.diff(self._bins), 0.5 * (self._bins[1:] + self._bins[:-1])
         inside = (middles > self.edges[1]) & (self._bins[:-1] < self.edges[-2] - 1e-9)
         errors = np.clip((middles - at[0]) * shrunk, -_FARTHEST, _FARTHEST)
-        up, down = (
-            np.exp(law.log_density(z) - law.log_survival(z)) for z in (errors + _STEP, errors - _STEP)
-        )
+        up, down = (distribution.hazard(z) for z in (errors + _STEP, errors - _STEP))
         slope = (up - down) / (2.0 * _STEP)
         slopes = np.stack([slope, 0.5 * (up + down) + errors * slope]) * shrunk
         squares = inside * (self._peaks * widths) ** 2 / 12.0
         return np.asarray((slopes * squares) @ slopes.T)
 
     def slopes(self, at: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of the log likelihood of the counts, and minus theirs."""
+        """Return the derivatives of the log likelihood of the counts, and minus their derivatives."""
         steps = _STEP * np.eye(2)
         places = np.concatenate([at[np.newaxis], at + steps, at - steps])
         score, *sides = np.sum(self.scores(places) * counts, axis=(2, 3))
@@ -373,8 +372,8 @@ class Cells:
     def solve(self, residuals: ResidualHistogram) -> tuple[LawFit, bool]:
         """Fit location and log scale to noisy counts; also whether their likelihood has a maximum nearby.
 
-        The derivative of the log likelihood is linear in the counts, so that noise of mean 0 leaves its mean
-        as it is. Newton's method begins at least squares; where it does not settle, these are the fit.
+        The derivative of the log likelihood is linear in the counts, so that noise of mean 0 does not change
+        its mean. Newton's method begins at least squares. If it does not settle, these are the fit.
         """
         counts = residuals.counts
         starts = [(m, s) for m in np.linspace(-2.0, 2.0, 9) for s in np.linspace(-1.5, 1.5, 7)]
@@ -402,7 +401,7 @@ class Cells:
 def _variance(
     scores: FloatArray, shares: FloatArray, of_peaks: FloatArray, total: float, noise_std: float
 ) -> FloatArray:
-    """Return the covariance of (location, log scale) that so many rows would have, with their noise."""
+    """Return the covariance of (location, log scale) for so many rows, with their noise."""
     inverse = np.linalg.pinv(np.einsum("aec,bec,ec->ab", scores, scores, total * shares))
     noise = noise_std**2 * np.einsum("aec,bec->ab", scores, scores)
     return np.asarray(inverse + inverse @ (noise + of_peaks) @ inverse)
@@ -422,7 +421,8 @@ def bootstrap_population(
 ) -> ScaledFit:
     """Return replicates of the fit: normal errors of the rows, those of the noise, and those of peaks.
 
-    Parameters are those of `bootstrap_censored`. Post-processing of released values: it spends nothing.
+    Parameters are those of `bootstrap_censored`. It is post-processing of released values, and spends
+    nothing.
     """
     rng = np.random.default_rng(0)
     law, fit = release.law, release.fit

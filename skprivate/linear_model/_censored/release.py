@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The release of a censored fit, its estimates, their bootstrap, and the warning that they are useless."""
+"""The release of a censored fit, its estimates, their bootstrap, and the warning that they mean nothing."""
 
 from dataclasses import dataclass, replace
 
@@ -8,36 +8,38 @@ import numpy as np
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import ScaledFit, varying_directions
+from .._moments.released_moments import ScaledFit, mirrored, varying_directions
 from .gradient_round import GradientRound
 from .histograms import Correction, HistogramRelease, ResidualHistogram, replicate
 from .newton import CurvatureEstimate, StepErrors, StepRule, correlation, to_fit
 
-# Parameters up to which every replicate inverts its own information: it takes time with their cube.
+# Number of parameters up to which every replicate inverts its own information: this takes time with their
+# cube.
 _WHOLE = 40
-# Of the information as it was believed, in some direction, what the noise may leave: intervals are up to so
-# many times as wide there.
+# Least part of the information that the noise may leave in a direction: intervals are up to so many times as
+# wide there. Set by hand.
 _LEAST_INFORMATION = 0.02
-# Replicates that the warnings look at.
+# Replicates for the warnings. Set by hand.
 _FEW_REPLICATES = 100
 # Slopes within two standard errors of none show nothing: the errors of the predictions are that part of them.
 _LOOSE_SLOPES = 0.5
 # Part of a normal distribution within one standard deviation: replicates may have tails without a variance.
 _ONE_ERROR = 0.683
+#: Reason that fits without columns give, too.
 #: What fits without columns say, too.
 NO_EVENTS = (
     "by the released counts there may be no events at all; the estimates mean nothing. Look at the coding of "
     "the events, such as life_data(..., happened='dead'), and at the times: a row with a time that is no "
     "number counts as censored."
 )
-# Mean square of two normal differences, in standard deviations: it is beyond in 5 of 100,000 fits.
+# Mean square of two normal differences, in standard deviations: larger in 5 of 100,000 fits.
 _SURPRISING = 10.0
-# The largest of 64 sums of Laplace noise is beyond, in standard deviations, once in 100 fits.
+# The largest of 64 sums of Laplace noise is beyond it, in standard deviations, once in 100 fits.
 _STANDS_OUT = 5.0
-# What is no noise: differences of counts, and the features' mean square, in standard deviations.
+# From so many standard deviations the features' mean square is not noise. Set by hand.
 _CLEARLY = 3.0
-# Share of the rows, beyond that of the next bin, which no observation of usual studies puts into the first:
-# rows that were observed at one time. It must stand out of the noise as well.
+# Share of the rows, beyond that of the next bin, which usual studies do not have in the first bin: rows that
+# were observed at one time. It must stand out of the noise as well. Set by hand.
 _MANY = 0.1
 
 
@@ -52,20 +54,20 @@ class CensoredRelease:
         Counts by time and event.
     rounds : tuple of GradientRound
     curvature_estimate : CurvatureEstimate
-        After the last round; a function of the rounds.
+        After the last round. It is a function of the rounds.
     rule : StepRule
     theta : ndarray of shape (D,)
-        The parameters: 1 / scale at index 1, -intercept / scale at 0, -coef / scale behind.
+        The parameters: 1 / scale at index 1, -intercept / scale at 0, then -coef / scale.
     mechanism : {"laplace", "gaussian"}
     residuals : ResidualHistogram or None
-        Counts by event and standardised residual; None where, by the rounds, they would have shown nothing.
+        Counts by event and standardised residual; None if, by the rounds, they would have shown nothing.
     correction : Correction or None
-        What they moved location and scale by; a function of all of these.
+        Change of location and scale by them. It is a function of all of these.
     contraction : float or None
-        Part of a step that was left, by the rounds before residuals moved the start of the last one; None: by
+        Part of a step that was left, by the rounds before residuals moved the start of the last one. None: by
         the last two rounds.
     ends : HistogramRelease or None
-        Counts of times within and beyond the bounds, where they were released before the histogram.
+        Counts of times within and beyond the bounds, if they were released before the histogram.
     """
 
     histogram: HistogramRelease
@@ -106,13 +108,13 @@ def bootstrap_censored(
     release : CensoredRelease
     n_replicates : int, default=400
     seed : int, default=0
-        Of a generator of its own: the result is a function of the release.
+        Seed of a separate generator: the result is a function of the release.
     rows_per_unit : int, default=1
         Rows of one unit, which may all be alike: their own spread has so many times the variance.
     with_noise : bool, default=True
-        False: the rows alone are drawn anew, to show how much of the variance is the noise's.
+        False: only the rows are drawn again, to show how much of the variance the noise makes.
     constant : ndarray of shape (k, n_features), default=None
-        As in `varying_directions`: standardised slopes along them are not off.
+        As in `varying_directions`: standardised slopes along them have no error.
 
     Returns
     -------
@@ -121,21 +123,21 @@ def bootstrap_censored(
 
     Notes
     -----
-    The last step is s = theta - theta_K = I^-1 g, with I the information and g the gradient that was released
-    at theta_K. Had the information been J, the step would have been J^-1 g, and errors of the gradient dg
-    move it by J^-1 dg: so theta is off by (I^-1 - J^-1) g + J^-1 dg. A replicate draws
+    The last step is s = theta - theta_K = I^-1 g. I is the information, and g the gradient that was released
+    at theta_K. If the information were J, the step would be J^-1 g, and errors dg of the gradient would move
+    it by J^-1 dg. So theta has the error (I^-1 - J^-1) g + J^-1 dg. A replicate draws
 
-    - J: I as it was seen, before it was made positive definite, with the noise that is left in it. Where the
-      features hardly vary in some direction, J^-1 is anything, and intervals are as wide;
+    - J: I as released, before it was made positive definite, with the noise that is left in it. If the
+      features hardly vary in some direction, J^-1 may be anything, and intervals are as wide;
     - dg: the rows' own spread, normal with covariance I, and the noise of the gradient and of the events;
-    - what the rounds have left undone: along the last step, either way, the part of it that the step before
-      left of its own, as the last one showed, and the part that a curvature of both ends leaves
-      (`left_by_curvatures`); and the step times half of the way since the curvature was released, in a
-      direction that is not known: normal with covariance I^-1.
+    - what the rounds left undone. Along the last step, in either direction, this is the part of it that the
+      step before left of its own, as the last one showed, and the part that a curvature of both ends leaves
+      (`left_by_curvatures`). In an unknown direction, normal with covariance I^-1, it is the step times half
+      of the way since the curvature was released.
 
-    With many parameters J^-1 is taken to first order in the noise.
+    With many parameters J^-1 is used to first order in the noise.
 
-    Post-processing of released values: it spends nothing.
+    It is post-processing of released values, and spends nothing.
     """
     rng = np.random.default_rng(seed)
     last, mechanism, errors = release.rounds[-1], release.mechanism, errors_of(release)
@@ -170,20 +172,16 @@ def bootstrap_censored(
 def _off(
     rng: np.random.Generator, mechanism: str, errors: StepErrors, push: FloatArray, varying: FloatArray
 ) -> FloatArray:
-    """Draw by how much a step is off, with errors of the gradient, where the information is noisy."""
+    """Draw the error of a step, with errors of the gradient, if the information is noisy."""
     std, size = errors.curvature_std, len(errors.step)
-    above = np.triu_indices(size)
-    noise = np.empty((len(push), size, size))
-    noise[:, above[0], above[1]] = noise[:, above[1], above[0]] = _noise(
-        rng, mechanism, std[above], len(push)
-    )
+    noise = mirrored(_noise(rng, mechanism, std[np.triu_indices(size)], len(push)), size)
     model = errors.model
     noise[:, 1:, 1:] += model.total * (model.seen - model.covariance)
     if len(varying) < size - 2:
-        # Features do not vary along the others: that much is known of the information.
+        # Features do not vary along the other directions: that much is known of the information.
         noise[:, 2:] = varying.T @ varying @ noise[:, 2:]
         noise[:, :, 2:] = noise[:, :, 2:] @ varying.T @ varying
-    # About the mean of the rows at risk, and in the coordinates in which the information is the identity.
+    # About the mean of the rows at risk, in the coordinates in which the information is the identity.
     forth = np.eye(size)
     forth[0, 1:] = model.mean
     centred = np.linalg.inv(forth).T @ errors.information @ np.linalg.inv(forth)
@@ -225,7 +223,7 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
 def means_nothing(release: CensoredRelease, *, strict: bool = False) -> str | None:
     """Return why no estimate of a censored fit means anything, by released values alone, or None.
 
-    `strict` says whether the rows were read in strict mode.
+    `strict` is whether the rows were read in strict mode.
     """
     histogram = release.histogram
     if not histogram.shows_events:
@@ -237,18 +235,18 @@ def means_nothing(release: CensoredRelease, *, strict: bool = False) -> str | No
             "no information. A row with a missing or undeclared event counts so: declare the coding, such as "
             "life_data(..., happened=2) where 2 means that the event happened."
         )
-    # Of one bin only: that of some other stands out once in 100 fits.
+    # Only one bin exceeds the noise: another one would by chance once in 100 fits.
     noise = _STANDS_OUT * histogram.noise_std * np.sqrt(len(histogram.counts))
     if not release.rule.in_halves and int(np.sum(histogram.counts.sum(axis=0) > noise)) <= 1:
         return (
-            "by the released counts, all rows were looked at at about one time: they determine the scale and "
-            "the slopes only relative to each other, and no lifetime but that time."
+            "by the released counts, all rows were observed at about one time: they determine the scale and "
+            "the slopes only relative to each other, and no lifetime except that time."
         )
     return None
 
 
 def hides_features(release: CensoredRelease, constant: FloatArray | None = None) -> bool:
-    """Whether the noise hides how much the features vary, or moves predictions nearly as much as they do.
+    """Return whether noise hides how much features vary, or moves predictions nearly as much as they do.
 
     `constant` is as in `varying_directions`.
     """
@@ -265,12 +263,12 @@ def hides_features(release: CensoredRelease, constant: FloatArray | None = None)
 
 
 def unsettled(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
-    """Whether the rounds ended farther from convergence than intervals account for.
+    """Return whether the rounds ended farther from convergence than intervals account for.
 
-    The distribution of the noise is known; how far the rounds are from convergence is guessed, and raised
-    where the residuals contradict it. Where these contradict it by far, or have no maximum of likelihood,
-    the model of the errors is wrong. Without residuals, most of the variance of the scale, or of the 10 %
-    quantile, must not be that guess.
+    The distribution of the noise is known. The distance of the rounds from convergence is guessed, and raised
+    if the residuals contradict it. If these contradict it by far, or have no maximum of likelihood, the model
+    of the errors is wrong. Without residuals, that guess must not make most of the variance of the scale, or
+    of the 10 % quantile.
     """
     if release.correction is not None:
         return release.correction.surprise > _SURPRISING

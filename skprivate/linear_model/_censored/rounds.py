@@ -17,9 +17,9 @@ from ...rounds._plans.cells import CellsPlan
 from ...rounds._plans.moments import MANY_ROWS, MomentGrid
 from ...rounds._rows import KINDS
 from .._distributions import ErrorDistribution
-from .._moments.released_moments import Neighbours, noise_scales, sensitivity_of_unit
+from .._moments.released_moments import Neighbours, mirrored, noise_scales, sensitivity_of_unit
 from . import histograms, newton
-from .gradient_round import GradientRound, RoundPlan, mirrored, plan_rounds, residuals_of
+from .gradient_round import GradientRound, RoundPlan, plan_rounds, residuals_of
 from .release import CensoredRelease, errors_of
 
 # Shares of the budget: the histogram, and the residuals before and after the last round. Chosen by
@@ -28,11 +28,12 @@ HISTOGRAM_SHARE = Fraction(1, 10)
 RESIDUAL_SHARE = Fraction(1, 10)
 EARLY_SHARE = Fraction(1, 20)
 _ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
-# Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
-# share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise:
-# with a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates. The last
-# one keeps all information but exp(-8) of it, and is for noise that does not matter: of a variance below a
-# tenth of that of the rows, even if bounds are thirty standard deviations of a feature from the middle.
+# Cumulative hazards at which a row counts as censored: the range that is allowed, and the values that are
+# chosen by the noisy share of events. If there are few events, most of them come early, and a smaller clip
+# means less noise: with a share s of events most cumulative hazards are below -log(1 - s). No clip biases
+# estimates. The last clip keeps all information but exp(-8) of it. It is for noise that does not matter: of a
+# variance below a tenth of that of the rows, even if bounds are thirty standard deviations of a feature from
+# the middle.
 _CLIP_RANGE = (0.1, 100.0)
 _CLIPS: tuple[float, ...] = (0.5, 1.0, 8.0)
 _FEW_EVENTS = 0.1
@@ -50,15 +51,13 @@ class CensoredPlan:
     budget : FitBudget
     neighbours : Neighbours
     rounds : tuple of RoundPlan
-        For each clip that released values may choose.
+        One for each clip that released values may choose.
     max_iter : int or None
         None: by released values.
     regularization : str
         "none": the noise in the curvature is not shrunk.
-    limits : tuple of two floats
-        Least and greatest theta_1.
-    observations : tuple of str
-        Kinds of observation that are declared.
+    scale_bounds : tuple of two floats
+        In scaled units.
     """
 
     grid: MomentGrid
@@ -68,28 +67,23 @@ class CensoredPlan:
     rounds: tuple[RoundPlan, ...]
     max_iter: int | None
     regularization: str
-    limits: tuple[float, float]
-    observations: tuple[str, ...] = KINDS[:2]
+    scale_bounds: tuple[float, float]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Limits of theta_1, which is one over the scale."""
+        low, high = self.scale_bounds
+        return 1.0 / high, 1.0 / low
 
     @property
     def is_plain(self) -> bool:
         """Whether every row is an event or censored, and watched from the start."""
-        return set(self.observations) <= set(KINDS[:2])
+        return self.rounds[0].residuals.is_plain
 
     @property
     def n_tables(self) -> int:
         """Number of tables of the histogram: one for each kind of row."""
         return 2 if self.is_plain else 4
-
-    def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "CensoredPlan":
-        """Return the plan for other bounds of the rows, and of the scale in scaled units."""
-        return replace(self, grid=grid, limits=_limits_of(scale_bounds))
-
-
-def _limits_of(scale_bounds: tuple[float, float]) -> tuple[float, float]:
-    """Return the least and the greatest theta_1, which is one over the scale."""
-    low, high = scale_bounds
-    return 1.0 / high, 1.0 / low
 
 
 def plan_censored(
@@ -110,16 +104,16 @@ def plan_censored(
     Parameters
     ----------
     grid : MomentGrid
-        Bounds; its exponent is not used.
+        Bounds. The exponent is not used.
     distribution : ErrorDistribution
     budget : FitBudget
     neighbours : Neighbours
     max_iter : "auto" or int, default="auto"
         Number of rounds; "auto": by released values.
     hazard_clip : "auto" or float, default="auto"
-        Cumulative hazard at which a row counts as censored, from 0.1 to 100; "auto": 0.5 at a noisy share of
-        events below .1, else 1, and 8 where noise does not matter. (No bound is needed for logistic errors,
-        and it has no effect.)
+        Cumulative hazard at which a row counts as censored, from 0.1 to 100. "auto": 0.5 if the noisy share
+        of events is below 0.1, else 1, and 8 if the noise does not matter. (Logistic errors need no bound,
+        and it has no effect on them.)
     regularization : str, default="floor"
         "none": the noise in the curvature is not shrunk.
     scale_bounds : tuple of two floats, default=(1e-3, 10.0)
@@ -146,10 +140,7 @@ def plan_censored(
     least = least_share(count) * _ROUNDS_SHARE * budget.amount
     bounds = [residuals_of(distribution, clip, observations) for clip in clips]
     rounds = tuple(plan_rounds(neighbours, one, budget.mechanism, n_rows, least) for one in bounds)
-    limits = _limits_of(scale_bounds)
-    return CensoredPlan(
-        grid, distribution, budget, neighbours, rounds, count, regularization, limits, observations
-    )
+    return CensoredPlan(grid, distribution, budget, neighbours, rounds, count, regularization, scale_bounds)
 
 
 def censored_rounds(
@@ -159,26 +150,27 @@ def censored_rounds(
 
     The log likelihood of a row with standardised error u = theta . z has the derivative r z + d e_1 /
     theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
-    at times the curvature, around parameters that earlier rounds chose. A row whose cumulative hazard passes
-    the clip counts as censored there: unlike clipped weights, this leaves the residual's mean at 0 under the
-    model, for every clip, so that rounds lead to consistent estimates. For the same reason a row whose event
+    at times the curvature, around parameters that earlier rounds chose. A row whose cumulative hazard exceeds
+    the clip counts as censored there. Unlike clipped weights, this keeps the residual's mean at 0 under the
+    model for every clip, so that rounds lead to consistent estimates. For the same reason a row whose event
     comes after the upper bound of the target counts as censored at the bound.
 
     Parameters
     ----------
     plan : CensoredPlan
     spent : PrivacySpent, default=None
-        The cost of the whole, charged with the histogram.
+        The cost of the whole fit, charged with the histogram.
     on_progress : callable, optional
         Called after the release of the histogram, and after every round.
 
     Notes
     -----
-    **Privacy**: a tenth of the budget goes to the histogram, and a tenth to that of the residuals unless
-    released values say that it would show nothing: the last round has it then. The fit of the histogram, the
-    number of rounds, their shares and where each is taken depend on released values only. The amounts are
-    positive and add up to the budget whatever they are, so the whole is private with the budget: with a fixed
-    total this holds, for pure differential privacy and for zCDP, although earlier outputs choose the amounts.
+    **Privacy**: a tenth of the budget goes to the histogram, and a tenth to that of the residuals. If
+    released values show that the latter would show nothing, the last round gets this tenth. The fit of the
+    histogram, the number of rounds, their shares and their places depend on released values only. The amounts
+    are positive and add up to the budget whatever they are, so the whole is private with the budget. With a
+    fixed total this holds, for pure differential privacy and for zCDP, although earlier outputs choose the
+    amounts.
     """
     first = histogram_round(plan, spent)
     released = yield first
@@ -208,22 +200,20 @@ def counts_round(
     Notes
     -----
     **Privacy**: the sensitivity is that of `histogram_sensitivity` times the rows of a unit (their square,
-    for Gaussian noise), whatever the cells are. The noise is discrete, on counts in parts of a row: these
-    move `PARTS` times as far, and each part weighs 1 / `PARTS`.
+    for Gaussian noise), whatever the cells are. The noise is discrete, on counts in parts of a row. These
+    change `PARTS` times as much, and each part weighs 1 / `PARTS`.
     """
     squared = plan.budget.mechanism == "gaussian"
     one = histograms.histogram_sensitivity(plan.neighbours.relation)
     sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
-    weight, codes = (
-        Fraction(1, histograms.PARTS) ** (2 if squared else 1),
-        np.zeros(cells.n_sums, dtype=np.intp),
-    )
+    weight = Fraction(1, histograms.PARTS) ** (2 if squared else 1)
+    codes = np.zeros(cells.n_sums, dtype=np.intp)
     scales = noise_scales(plan.budget.mechanism, [weight], codes, sensitivity, amount)
     return Round(cells, histograms.CountNoise(scales), spent, scales.describe(name))
 
 
 def _choose_clip(plan: CensoredPlan, histogram: histograms.HistogramRelease) -> RoundPlan:
-    """Return the plan of the rounds with the clip that the released counts and public noise suggest."""
+    """Return the plan of the rounds with the clip that the released counts and the public noise suggest."""
     *usual, late = plan.rounds
     if not usual:
         return late
@@ -234,7 +224,7 @@ def _choose_clip(plan: CensoredPlan, histogram: histograms.HistogramRelease) -> 
 
 
 class _CensoredFit:
-    """State between the rounds of a censored fit; everything in it is released or public."""
+    """State between the rounds of a censored fit. Everything in it is released or public."""
 
     def __init__(self, plan: CensoredPlan, histogram: histograms.HistogramRelease) -> None:
         self.plan, self._histogram = plan, histogram
@@ -259,7 +249,7 @@ class _CensoredFit:
             amount, curvature = self._next_round(estimate)
             self._left -= amount
             if self._left == 0:
-                # What is not spent on residuals goes to the last round.
+                # Budget that is not spent on residuals goes to the last round.
                 if not self._counts_residuals(estimate, self._early):
                     amount, self._early = amount + self._early, Fraction(0)
                 if not self._counts_residuals(estimate, self._late):
@@ -300,8 +290,8 @@ class _CensoredFit:
         return counts_round(self.plan, cells, amount, "counts of residuals")
 
     def _counts_residuals(self, estimate: newton.CurvatureEstimate | None, amount: Fraction) -> bool:
-        """Whether residuals are to be counted, decided before the last round."""
-        # Rows of other kinds than events and censored ones have no one residual.
+        """Return whether residuals are to be counted, decided before the last round."""
+        # Rows of other kinds than events and censored ones have no single residual.
         if estimate is None or not self.plan.is_plain or not self._histogram.shows_events:
             return False
         errors = newton.StepErrors.of(self.rule, estimate, self.rounds, self.theta)
@@ -309,9 +299,9 @@ class _CensoredFit:
         return histograms.residuals_show_scale(errors, self.plan.distribution, float(noise))
 
     def _recentre(self, estimate: newton.CurvatureEstimate) -> Rounds[None]:
-        """Correct location and scale before the last round, whose slopes suffer from their errors most."""
+        """Correct location and scale before the last round, whose slopes suffer most from their errors."""
         errors = newton.StepErrors.of(self.rule, estimate, self.rounds, self.theta)
-        # The last round does not begin where the one before led.
+        # The last round does not begin at the end of the one before.
         self._seen = errors.contraction
         _, correction = yield from self._count_residuals(errors, self._early)
         self.theta = correction.apply(self.plan.limits)
@@ -319,7 +309,7 @@ class _CensoredFit:
     def _count_residuals(
         self, errors: newton.StepErrors, amount: Fraction
     ) -> Rounds[tuple[histograms.ResidualHistogram, histograms.Correction]]:
-        """Yield the round of the residuals, and weigh what it released against the rounds before."""
+        """Yield the round of the residuals, and weigh its result against the rounds before."""
         step = self._residual_round(amount)
         counts = (yield step).reshape(2, -1) / histograms.PARTS
         noise_std = float(step.noise.std[0])  # type: ignore[attr-defined]
@@ -334,7 +324,7 @@ class _CensoredFit:
         unit = 2.0 ** (plan.exponent + plan.residual_bits)
         unit_of_curvature = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
         if estimate is None:
-            # Of the last entry but one, a product of two features, or of the target and the feature.
+            # The last entry but one is a product of two features, or of the target and the feature.
             std = plan.noise(size, self._whole, True).std[-2] / unit_of_curvature
             level = float(np.sqrt(2.0 * (size - 2)) * std / self._histogram.n_events)
             return self._pace.first(level) * self._whole, True
@@ -360,26 +350,27 @@ class _CensoredFit:
 
 # The share of the budget that each round takes, by released values.
 
-# Amounts are multiples of the rounds' budget over _PARTS; the grids of a fit have room for the noise of
-# _LEAST of them, so that a round takes as much at least.
+# Amounts are multiples of the rounds' budget over _PARTS. The grids of a fit have room for the noise of
+# _LEAST of them, so a round takes at least as much. Set by hand.
 _PARTS = 1024
 _LEAST = 16
-# The first round, and of a given number of rounds the first and the last.
+# Range of the share of the first round, if released values choose it.
 _FIRST = (0.25, 0.5)
 # Norm of the noise on the covariance of the features at which the first round takes more. Twelve designs with
-# 2 to 20 columns, three distributions: a half was best where a quarter leaves .17, a quarter where it leaves
-# .04 at most.
+# 2 to 20 columns, three distributions: a half was best if a quarter leaves 0.17, a quarter if it leaves 0.04
+# at most.
 _CLEAR = 0.08
+# Share of the first round, and of the last, of a given number of rounds. Set by hand.
 _GIVEN = Fraction(3, 8)
-# What a round may take of what is left, but for all of it, and how many rounds are thought ahead. Without the
-# sixteenth, and with three eighths, errors on eight designs were a quarter larger.
+# Parts of the remaining budget that a round may take, except for all of it, and how many rounds are planned
+# ahead. Without the sixteenth, and with three eighths, errors on eight designs were a quarter larger.
 _TRIED = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 _DEPTH = 3
 _MOST_ROUNDS = 10
-# What a step leaves at most in plans, but for errors of the curvature: it goes half of the way.
+# Largest part of the way that a step leaves in plans, errors of the curvature apart: it goes half of the way.
 _SLOWEST = 0.5
-# A curvature with a greater relative error than this does not halve the way that is left in a step, and is
-# not worth the noise that it adds to its round's gradient, where the number of rounds is given.
+# A curvature with a larger relative error than this does not halve the remaining way in a step. It is then
+# not released if the number of rounds is given, as it adds noise to the gradient of its round.
 _USABLE = 0.5
 
 
@@ -392,20 +383,20 @@ class Ahead:
     length : float
         Of the last step.
     change : float
-        By how much it changed the logarithm of the hazard of some rows.
+        Change of the logarithm of the hazard of some rows by it.
     one_sided : bool
         As in `left_by_curvatures`.
     noise : float
-        Of the step that its noise made.
+        Length of the step that its noise made.
     contraction : float
         Part of the step before that was left, as the last one showed.
     error : float
         Error of a step that the present curvature makes, as a part of the step.
     fresh : float
-        The same of a curvature that is released with all that is left.
+        The same of a curvature that is released with all of the remaining budget.
     noises : tuple of two floats
-        Lengths of the steps that the noise of a round makes that takes all that is left, without the
-        curvature and with it.
+        Lengths of the steps that the noise of a round makes that takes all of the remaining budget, without
+        the curvature and with it.
     """
 
     length: float
@@ -418,8 +409,8 @@ class Ahead:
     noises: tuple[float, float]
 
     def left_of(self, length: float, error: float) -> float:
-        """Return what a step of such a length is expected to leave."""
-        # What is left shrinks with the step at least as fast as it did.
+        """Return the expected remainder of a step of such a length."""
+        # The remainder shrinks with the step at least as fast as it did.
         seen = self.contraction * min(1.0, length / max(self.length, 1e-300))
         known = newton.left_by_curvatures(self.change * length / max(self.length, 1e-300), self.one_sided)
         slow = min(float(np.hypot(known, seen)), _SLOWEST)
@@ -428,7 +419,7 @@ class Ahead:
 
     @property
     def way(self) -> float:
-        """Length of the next step: what the last one left, and its noise."""
+        """Length of the next step: the remainder of the last one, and its noise."""
         return float(np.hypot(self.left_of(self.length, self.error), self.noise))
 
 
@@ -447,17 +438,17 @@ class Pace:
     mechanism: str
 
     def first(self, level: float) -> Fraction:
-        """Return the share of the first round, by the norm of the noise on its covariance with all."""
+        """Return the share of the first round, by the norm of the noise on its covariance."""
         if self.n_rounds is not None:
             return _given(self.n_rounds)[0]
         wanted = (level / _CLEAR) ** (2 if self.mechanism == "gaussian" else 1)
         return Fraction(int(_PARTS * float(np.clip(wanted, *_FIRST))), _PARTS)
 
     def next_round(self, done: int, ahead: Ahead, left: Fraction) -> tuple[Fraction, bool]:
-        """Return the share of the next round, of `left` at most, and whether it releases the curvature.
+        """Return the share of the next round, at most `left`, and whether it releases the curvature.
 
-        What is tried are rounds that take some of what is left, with the curvature and without, and a last
-        one that takes all: the first of those that are expected to lead nearest.
+        It compares rounds that take some of the remaining budget, with the curvature and without, and a last
+        round that takes all of it. The first of those with the least expected error is chosen.
         """
         if self.n_rounds is not None:
             share = _given(self.n_rounds)[done]
@@ -498,7 +489,7 @@ def least_share(n_rounds: int | None) -> Fraction:
 
 
 def _given(count: int) -> list[Fraction]:
-    """Shares for a given number of rounds."""
+    """Return the shares for a given number of rounds."""
     if count <= 2:
         return [Fraction(1, count)] * count
     middle = (1 - 2 * _GIVEN) / (count - 2)

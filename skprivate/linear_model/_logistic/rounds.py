@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a logistic fit releases, with estimates and intervals; its plan and its rounds."""
+"""What a logistic fit releases, its estimates and intervals; its plan and its rounds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,18 +19,19 @@ from ...rounds._plans.moments import FINEST, MANY_ROWS, MomentGrid, choose_expon
 from ...rounds._plans.probabilities import LinearModel, class_probabilities
 from ...rounds._rates import ClassRates, NoiseShares, class_rate_rounds, shift_rounds, shift_to
 from ...utils._public_module import public_module
-from .._moments.released_moments import room_for
+from .._moments.released_moments import mirrored, room_for
 from . import schedule as schedules
 
-# Most that the ridge is taken back by.
+# Largest factor of the slopes against the ridge. Set by hand.
 _LONGEST = 4.0
-# A direction whose curvature is less than this many times the largest noise in it is not known.
+# A direction whose curvature is less than this many times the largest noise in it is not known. Set by hand.
 _KNOWN = 3.0
 # Share of unknown directions in a slope from which its interval is infinite. Noise turns directions, and so
-# gives every slope some; below, the interval is wider by so many standardised units times the share.
+# gives every slope some share. Below the limit, the interval is wider by so many standardised units times the
+# share.
 _TRACE, _FARTHEST = 0.02, 10.0
 
-# Simulated rows: they say how mean predictions follow a shift of the intercept, and only that.
+# Simulated rows: they show how mean predictions follow a shift of the intercept, and only that. Set by hand.
 _DRAWS = 2000
 
 
@@ -49,9 +50,9 @@ class LogisticRelease:
     known : ClassRates
         Noisy counts of the classes.
     start, theta : ndarray of shape (n_logits, n_features + 1)
-        Where the rounds began, and the mean of where gradients were taken.
+        Start of the rounds, and the mean of the points at which gradients were taken.
     shares : ndarray of shape (n_classes,)
-        Mean probabilities of simulated rows, on average over where gradients were taken.
+        Mean probabilities of simulated rows, averaged over these points.
     gradient : ndarray of shape (n_logits, n_features + 1)
         The mean of these noisy gradients.
     curvature : ndarray of shape (n_features + 1, n_features + 1), or None
@@ -61,8 +62,7 @@ class LogisticRelease:
     rows_per_unit : int
         Rows of one person that count.
     shift : ndarray of shape (n_logits,), or None
-        What the intercepts are moved by so that the mean prediction meets the base rates; None: it is not
-        released yet.
+        Shift of the intercepts by which the mean prediction equals the base rates; None: not released yet.
     """
 
     standards: schedules.Standards
@@ -79,20 +79,20 @@ class LogisticRelease:
     shift: FloatArray | None = None
 
     def estimate(self) -> FloatArray:
-        """Return the parameters: those of the rounds, their slopes longer or shorter as the noise requires.
+        """Return the parameters: those of the rounds, with slopes scaled as the noise requires.
 
         Notes
         -----
-        With H the curvature, s = H theta* the gradient that leads from the start to the best slopes, and
-        s + e what the rounds saw of it, their slopes are about b = (H + ridge)^-1 (s + e). The factor g that
-        minimises the quadratic loss of g b, g^2 b'Hb / 2 - g b's, has b's in it, for which b'(s + e) less the
-        mean of b'e stands (Stein's unbiased estimate of risk). At 0 noise explains all, and the base rates
-        stay.
+        Let H be the curvature, s = H theta* the gradient that leads from the start to the best slopes, and
+        s + e its noisy value in the rounds. Their slopes are about b = (H + ridge)^-1 (s + e). A factor g
+        minimises the quadratic loss of g b, g^2 b'Hb / 2 - g b's. The unknown b's is replaced by b'(s + e)
+        less the mean of b'e (Stein's unbiased estimate of risk). At 0 noise explains everything, and the base
+        rates stay.
 
-        The rounds bring the mean prediction to the base rate on average over the places that they go through.
-        At the mean of these places it is less, where events are rare: the mean of exp(x) is above exp of the
-        mean of x. So is that of other slopes. The intercepts are moved until simulated rows have the mean
-        prediction again, and then by `shift`.
+        On average over the points of the rounds, the mean prediction is the base rate. At the mean of these
+        points it is less, if events are rare: the mean of exp(x) is above exp of the mean of x. Other slopes
+        change it as well. The intercepts are moved until simulated rows have the mean prediction again, and
+        then by `shift`.
         """
         slopes, seen, by_noise, size = self._slopes()
         factor = min(max((seen - by_noise) / size, 0.0), _LONGEST) if size else 0.0
@@ -112,9 +112,9 @@ class LogisticRelease:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether noise and chance alone make as much of what the rounds saw once in twenty times or more.
+        """Whether noise and chance alone make as much of the rounds' slopes once in twenty times or more.
 
-        It is about a sum of squares of as many normal variables as there are slopes.
+        The test is about a sum of squares of as many normal variables as there are slopes.
         """
         slopes, seen, by_noise, _ = self._slopes()
         return seen < by_noise * float(chi2.ppf(0.95, slopes.size)) / slopes.size
@@ -129,7 +129,7 @@ class LogisticRelease:
         return slopes, float((slopes * pull).sum()), by_noise, float(np.einsum("ij,ij->", slopes @ h, slopes))
 
     def _largest(self, curvature: FloatArray) -> float:
-        """Bound on the noise of a direction: about twice the root of the size, for a symmetric matrix."""
+        """Return a bound on the noise of a direction: about twice the root of the size of the matrix."""
         return 2 * sqrt(len(curvature)) * self.curvature_std
 
     def _model(self, moved: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -138,7 +138,7 @@ class LogisticRelease:
         if self.curvature is None:
             h = schedule.curvature * self.standards.variances[1:]
             return np.diag(h), schedule.ridge * np.eye(n_slopes), moved
-        # The constant's part of a step is made by the rounds: it has no ridge.
+        # The rounds make the constant's part of a step: it has no ridge.
         values, vectors = np.linalg.eigh(self.curvature[1:, 1:])
         h = (vectors * np.maximum(values, 0.0)) @ vectors.T
         ridge = max(schedule.ridge, self._largest(self.curvature)) * np.eye(n_slopes)
@@ -156,12 +156,12 @@ class LogisticRelease:
 
         Notes
         -----
-        From the mean of the rounds one Newton step without a ridge leads to an estimate whose error is
+        From the mean of the rounds one Newton step without a ridge leads to an estimate. Its error is
         H^-1 (noise + sampling), of variance H^-1 (s^2 + J / n) H^-1. With weights of rows at most 1 the
-        variance J of a row's gradient is at most H under the model; rows of one person may be alike, so
-        J is taken so many times. H is known up to noise of norm v, twice the root of its size times the noise
-        of an entry, so its eigenvalues are taken v smaller, and its noise times the length of the step is
-        added. Where that leaves less than two thirds of one, its direction is not known.
+        variance J of a row's gradient is at most H under the model. Rows of one person may be alike, so J
+        counts as many times. H is known up to noise of norm v, twice the root of its size times the noise of
+        an entry. So its eigenvalues are reduced by v, and its noise times the length of the step is added. A
+        direction is not known if this leaves less than two thirds of its eigenvalue.
         """
         if self.curvature is None:
             return np.tile([-np.inf, np.inf], (len(contrasts), 1))
@@ -197,13 +197,14 @@ def in_units_of_rows(
     return coef, theta[:, 0] - slopes @ standards.center - coef @ grid.center
 
 
-# What a round gets at least, of the whole: the most rounds, the smallest share of a leading one.
+# Least part of the whole budget that a round gets: with the most rounds, and the smallest share of a leading
+# one.
 _LEAST_AMOUNT = Fraction(1, 512)
-# Bits of rows and of residuals below which a fit is refused: rounding toward zero would show.
+# Bits of rows and of residuals below which a fit is refused: rounding toward zero would matter.
 _FEWEST_BITS = 7
 # Narrower half-widths are refused: a slope of 10^8 standardised units divided by them would be no float.
 _NARROWEST = 1e-300
-# Most bits of the rows in the curvature, whose products are added up.
+# Most bits of the rows in the curvature, whose products are added up. Set by hand.
 _COARSE = 14
 
 
@@ -214,7 +215,7 @@ class LogisticPlan:
     Attributes
     ----------
     grid : MomentGrid
-        On which columns are packed, finely: only what is standardised is added up.
+        Grid on which columns are packed. It is fine, as only standardised rows are added up.
     moments_exponent : int
         The grid's exponent for the moments by label.
     exponent, residual_bits : int
@@ -251,7 +252,7 @@ def plan_logistic(
     Raises
     ------
     ValueError
-        There are too many rows, or epsilon is too small, for 64-bit integers, or bounds too close.
+        There are too many rows, or epsilon is too small, for 64-bit integers; or bounds are too narrow.
     """
     most_rows = MANY_ROWS if n_rows is None else n_rows
     share = schedules.MOMENTS_SHARE * budget.amount
@@ -292,8 +293,8 @@ def logistic_rounds(
     Notes
     -----
     **Privacy**: standards, schedule and parameters are functions of what was released before. Amounts are
-    positive and add up to the budget whatever they are, so that the whole is private with the budget, for
-    pure differential privacy and for zCDP, although earlier releases choose their number.
+    positive and add up to the budget whatever they are. So the whole is private with the budget, for pure
+    differential privacy and for zCDP, although earlier releases choose their number.
     """
     neighbours, amount = plan.neighbours, schedules.MOMENTS_SHARE * plan.budget.amount
     shares = NoiseShares(plan.budget, neighbours.relation, neighbours.rows_per_unit)
@@ -333,8 +334,8 @@ def logistic_rounds(
     inside = () if plan.grid.x_norm is not None else (plan.grid.lower, plan.grid.upper)
     lower, upper = inside or (np.empty(0), np.empty(0))
     model = LinearModel(lower, upper, intercept, coef.ravel())
-    # What is known of the mean prediction before it is seen: the noise of the gradient of the constant, and
-    # half of what the noise of the rounds made of it.
+    # What is known of the mean prediction before its release: the noise of the gradient of the constant, and
+    # half of the change that the noise of the rounds made in it.
     before = class_probabilities(release.simulated_logits(theta)).mean(axis=0)
     moved = np.log(np.maximum(shown, 1e-12) / np.maximum(before, 1e-12))
     spread = np.hypot(schedule.noise / standards.rates, 0.5 * moved)
@@ -350,7 +351,7 @@ def _descend(
     start: FloatArray,
     on_progress: Callable[[], object],
 ) -> Rounds[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Yield rounds of gradients with momentum; return the means of places, gradients and predictions."""
+    """Yield rounds of gradients with momentum; return the means of points, gradients and predictions."""
     unit = 2.0 ** (plan.exponent + plan.residual_bits)
     theta, velocity, pull = start.copy(), np.zeros_like(start), np.zeros_like(start)
     damping = schedule.damping
@@ -363,13 +364,13 @@ def _descend(
             record, std = noise.describe("gradients"), schedules.noise_of(standards, plan.neighbours, amount)
         released = yield Round(sums, noise, release=record)
         on_progress()
-        # Of the mean loss.
+        # It is the gradient of the mean loss.
         gradient = -released.astype(np.float64).reshape(start.shape)
         gradient *= standards.radius / unit / standards.n_rows
         before, pull = pull, gradient + schedule.ridge * (theta - start)
         length = float(np.linalg.norm(velocity))
         if length:
-            # Columns that move together may be steeper than the step allows for, beyond what noise explains.
+            # Columns that move together may be steeper than the step allows for, by more than noise explains.
             bend = float((velocity * (pull - before)).sum()) / length**2
             sure = bend - 2 * sqrt(2) * std / length
             damping = max(damping, sure - schedule.ridge)
@@ -395,8 +396,5 @@ def _release_curvature(
     noise = plan.neighbours.curvature_noise(sums, amount)
     released = yield Round(sums, noise, release=noise.scales.describe("curvature"))
     unit = standards.radius**2 / 2.0 ** (2 * coarse + bits) / standards.n_rows
-    size = len(standards.variances)
-    matrix, above = np.empty((size, size)), np.triu_indices(size)
-    matrix[above] = matrix.T[above] = released * unit
     # Entry 1 is the first beside the diagonal.
-    return matrix, float(noise.scales.std[1]) * unit
+    return mirrored(released * unit, len(standards.variances)), float(noise.scales.std[1]) * unit

@@ -18,7 +18,7 @@ from .._moments.released_moments import NoiseScales, noise_scales, root_above, s
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticNeighbours:
-    """Neighbouring relation of tables of labelled rows, and the sensitivities of what is released.
+    """Neighbouring relation of tables of labelled rows, and the sensitivities of the releases.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class LogisticNeighbours:
     mechanism : {"laplace", "gaussian"}
     n_features, n_labels : int
     in_ball : bool
-        Whether the features x' lie in the unit ball of the mechanism's norm; else in the cube.
+        Whether the features x' lie in the unit ball of the mechanism's norm; otherwise they lie in the cube.
     rows_per_unit : int
         Rows of one person that count.
     grouped : bool
@@ -55,13 +55,13 @@ class LogisticNeighbours:
 
         *Gaussian, c = sqrt(2).* For one column of the cube with values a, b let u = |a - b|, v = |a + b|,
         u + v <= 2. The squared change is u^2 (1 + 2 v^2) <= (2 - v)^2 (1 + v^2)^2 = (2 - v (1 - v)^2)^2 <= 4.
-        A row that comes or goes: a^2 + 2 a^4 <= 3. In the ball sums move by 2 and squares, which are not
+        An added or removed row: a^2 + 2 a^4 <= 3. In the ball sums move by 2, and squares, which are not
         negative and add up to 1 at most, by sqrt(2): 4 + 2 * 2 = 8, or 1 + 2 = 3.
 
         *Laplace, c = 1.* |a - b| + |a^2 - b^2| = u (1 + v) <= (2 - v) (1 + v) <= 9/4, or 2 for one row. In
         the ball 2 + 2 = 4, or 2.
 
-        An absent row changes less than a replaced one, so that a person's number of rows is covered.
+        An absent row changes less than a replaced one, so a person's number of rows is covered.
         """
         gaussian, replaced = self.mechanism == "gaussian", self.relation == "replace-one"
         if gaussian:
@@ -75,28 +75,29 @@ class LogisticNeighbours:
         return self._noise(weights, codes, whole, amount)
 
     def gradient(self) -> Fraction:
-        """L1, or squared L2 sensitivity of the gradient, in units of the rows' radius.
+        """Return the L1, or squared L2, sensitivity of the gradient, in units of the rows' radius.
 
         Notes
         -----
         A row contributes r q', with |q| <= 1 its integers' norm and r its residuals. Two classes: |r| <= 1.
-        Several: r = e_y - p, less what rounding takes, with one entry in [0, 1] and others that are not
-        positive and add up to -1 at least: |r|_1 <= 2, |r|_2^2 <= 2. As |r q'| = |r| |q| in both norms, one
-        row moves the sums by 1, or by 2 (L1) and 2 (squared L2); a replaced one by twice as much, squared
-        four times.
+        Several: r = e_y - p, less the effect of rounding. It has one entry in [0, 1], and others that are not
+        positive and add up to at least -1: |r|_1 <= 2, |r|_2^2 <= 2. As |r q'| = |r| |q| in both norms, one
+        row moves the sums by 1, or by 2 (L1) and 2 (squared L2). A replaced row moves them twice as much,
+        squared four times.
         """
         one = 1 if self.n_labels == 2 else 2
         replaced = self.relation == "replace-one"
         return Fraction(one * (1 if not replaced else 4 if self.mechanism == "gaussian" else 2))
 
     def curvature(self) -> Fraction:
-        """L1, or squared L2 sensitivity of all entries of the curvature, in units of the squared radius.
+        """Return the L1, or squared L2, sensitivity of all entries of the curvature, by the squared radius.
 
         Notes
         -----
-        A row contributes w q q', with w in [0, 1/4] and |q| <= 1, of norm 1/4 at most: both the sum of its
-        magnitudes, |q|_1^2 / 4, and the Frobenius norm, |q|_2^2 / 4. Replaced, L1: 1/2. Squared L2: for two
-        such matrices A and B, |A - B|^2 = |A|^2 + |B|^2 - 2 tr AB <= 2/16, as tr AB = w v (q . s)^2 >= 0.
+        A row contributes w q q', with w in [0, 1/4] and |q| <= 1, of norm at most 1/4. This holds for the sum
+        of its magnitudes, |q|_1^2 / 4, and the Frobenius norm, |q|_2^2 / 4. Replaced, L1: 1/2. Squared L2:
+        for two such matrices A and B, |A - B|^2 = |A|^2 + |B|^2 - 2 tr AB <= 2/16, as tr AB = w v (q . s)^2
+        >= 0.
         """
         replaced = 2 if self.relation == "replace-one" else 1
         return replaced * (Fraction(1, 16) if self.mechanism == "gaussian" else Fraction(1, 4))
@@ -113,7 +114,7 @@ class LogisticNeighbours:
         assert plan.coarse is not None
         rows, columns = np.triu_indices(plan.grid.n_features + 1)
         unit = Fraction(1, 2 ** (2 * plan.coarse[0] + plan.coarse[1]))
-        # An entry beside the diagonal stands for two.
+        # An entry beside the diagonal counts for two.
         weights = [2 * unit**2, unit**2] if self.mechanism == "gaussian" else [2 * unit, unit]
         codes = (rows == columns).astype(np.intp)
         return CurvatureNoise(plan, self._noise(weights, codes, self.curvature(), amount))
@@ -123,7 +124,7 @@ class LogisticNeighbours:
         return self._std(self.gradient(), amount)
 
     def curvature_std(self, amount: Fraction) -> float:
-        """Return that of an entry of the curvature beside the diagonal, in units of the squared radius."""
+        """Return the same for a curvature's entry beside the diagonal, in units of the squared radius."""
         return self._std(self.curvature(), amount) / (sqrt(2) if self.mechanism == "gaussian" else 2)
 
     def _std(self, one: Fraction, amount: Fraction) -> float:
@@ -141,7 +142,7 @@ class LogisticNeighbours:
         return noise_scales(self.mechanism, weights, codes, self._of_unit(one), amount)
 
     def _of_unit(self, one: Fraction) -> Fraction:
-        """Sensitivity to one unit, of that to one row."""
+        """Return the sensitivity to one unit, given that to one row."""
         return sensitivity_of_unit(one, self.rows_per_unit, squared=self.mechanism == "gaussian")
 
 
@@ -159,22 +160,22 @@ class CurvatureNoise:
         return self.scales.randomize(matrix[np.triu_indices(len(matrix))], entropy)
 
 
-# A column is divided by this power of its variance: 1/2 spends the noise evenly over the columns that there
-# are, 0 on those that vary most. Between 1/4 and 1/2 log losses differ by 1 %, on the tables on which it was
-# chosen (`schedule`); tables with skewed and with binary columns alone had no part in the choice.
+# A column is divided by this power of its variance: 1/2 spends the noise evenly over all columns, 0 on those
+# that vary most. Between 1/4 and 1/2 log losses differ by 1 %, on the tables on which it was chosen
+# (`schedule`). Tables with skewed and with binary columns alone had no part in the choice.
 _POWER = 0.375
-# Least variance, of bounds 1000 times too wide.
+# Least variance: that of bounds 1000 times too wide.
 _LEAST_VARIANCE = 1e-6
-# Squared radius over the mean of squared norms: rows beyond it count for less.
+# Squared radius over the mean of squared norms: rows beyond it count less.
 _ROOM = 1.5
-# Mean of |z| over the root of the mean of z^2: .8 of normal columns, 1 of evenly divided binary ones.
+# Mean of |z| over the root of the mean of z^2: 0.8 for normal columns, 1 for evenly divided binary ones.
 _MEAN_MAGNITUDE = 0.9
 
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class Standards:
-    """How columns are standardised; made of released values.
+    """How columns are standardised, by released values.
 
     Attributes
     ----------
@@ -209,7 +210,7 @@ def read_standards(
     means, mean_error = values[:d] / unit / n, float(std[0]) / unit / n
     squares, square_error = values[d:] / unit**2 / n, float(std[-1]) / unit**2 / n
     center = np.clip(means, -1.0, 1.0)
-    # A variance below what noise alone makes is not known.
+    # A variance below the one that noise alone makes is not known.
     least = np.maximum(np.hypot(square_error, 2 * np.abs(center) * mean_error), _LEAST_VARIANCE)
     variance = np.clip(squares - center**2, np.minimum(least, 1.0), 1.0)
     scale = variance**_POWER
@@ -223,28 +224,28 @@ def read_standards(
 
 # All constants here were chosen by log losses on Adult, census columns, cancer, diabetes, digits, three and
 # six classes, rare classes, and collinear, constant and irrelevant columns. Only skewed and binary columns
-# had no part in the choice and checked it; not every constant was varied by itself.
-#: Share of the budget for the standards, and for the curvature where it is released.
+# had no part in the choice and checked it. Not every constant was varied by itself.
+#: Share of the budget for the standards, and for the curvature if it is released.
 MOMENTS_SHARE = Fraction(8, 100)
 CURVATURE_SHARE = Fraction(1, 10)
-# Rounds: this many for a signal as strong as the noise, growing with the root of their ratio; bounds. Laplace
-# noise does not average out over rounds, Gaussian noise does.
+# Number of rounds if the signal is as strong as the noise (it grows with the root of their ratio), and its
+# bounds. Laplace noise does not average out over rounds, Gaussian noise does.
 _ROUNDS = {"gaussian": (12.0, 32, 64), "laplace": (2.0, 4, 24)}
-# Share of the rounds that only lead near the estimate, and what they get of the budget of another one.
+# Share of the rounds that only lead near the estimate, and their budget as a part of that of another round.
 _LEADING = 0.25
 _LEADING_AMOUNT = {"gaussian": Fraction(3, 10), "laplace": Fraction(1)}
-# Noise of the curvature, against the mean of its diagonal, beyond which it is not worth its share.
+# Noise of the curvature, over the mean of its diagonal, beyond which it does not justify its share.
 _CURVATURE_NOISE = 0.25
 #: Momentum of the steps.
 MOMENTUM = 0.5
 # The step is 1 / max(1, this times the root of the number of columns) of that of a single column: columns
 # that move together add up their curvatures.
 _TOGETHER = {"gaussian": 0.5, "laplace": 0.25}
-# Mean square of what noise alone may make of logits during the rounds: beyond it probabilities saturate.
+# Largest mean square that noise alone may have in logits during the rounds: beyond it probabilities saturate.
 _LOGIT_NOISE = 0.25
-# The ridge brings curvatures to this many times the root of the number of columns times the noise of their
-# gradient, where they are below: with 4 / _LOGIT_NOISE under the root, it would be 4, so that rounds forget
-# where they began by exp(-4); 3 was as good. And a ridge of this many times that noise in any case.
+# The ridge raises curvatures to this many times the root of the number of columns times the noise of their
+# gradient, if they are below. With 4 / _LOGIT_NOISE under the root, it would be 4, so that rounds forget
+# their start by exp(-4); 3 was as good. In any case the ridge is this many times that noise.
 _CURVATURE_ABOVE_NOISE = 3.0
 _RIDGE = 0.2
 
@@ -257,19 +258,19 @@ class Schedule:
     Attributes
     ----------
     amounts : tuple of Fraction
-        Of epsilon, or rho, for every round.
+        Amount of epsilon, or rho, for every round.
     n_leading : int
-        Rounds that are not averaged.
+        Number of first rounds, which are not averaged.
     curvature_amount : Fraction
-        For the curvature; 0: it is not released.
+        Amount for the curvature; 0: it is not released.
     weights : ndarray
-        Of the rounds that are averaged; they add up to 1.
+        Weights of the rounds that are averaged; they add up to 1.
     noise : float
         Standard deviation of an entry of their averaged gradient.
     curvature : float
         Curvature of a logit per unit of a column's variance.
     ridge, damping : float
-        A step is the gradient over their sum; rounds that show steeper curvatures make the damping larger.
+        A step is the gradient over their sum. Rounds that show steeper curvatures make the damping larger.
     """
 
     amounts: tuple[Fraction, ...]
@@ -285,14 +286,14 @@ class Schedule:
 def make_schedule(
     standards: Standards, neighbours: LogisticNeighbours, budget: FitBudget, rates_share: Fraction
 ) -> Schedule:
-    """Return the schedule of a fit; its amounts, and those of all else, add up to the budget."""
+    """Return the schedule of a fit. Its amounts, and those of all other releases, add up to the budget."""
     mechanism, n_labels = budget.mechanism, neighbours.n_labels
     left = (1 - MOMENTS_SHARE - MEAN_SHARE - rates_share) * budget.amount
     columns = len(standards.variances)
     mean_variance = float(standards.variances.mean())
     each = standards.rates * (1 - standards.rates)
     if n_labels == 2:
-        # The curvature at the base rate is an upper bound of the mean, not of that of every direction.
+        # The curvature at the base rate is an upper bound of the mean, but not of that of every direction.
         steepest = typical = min(0.25, 2 * float(each[0]))
     else:
         steepest, typical = min(0.5, 2 * float(each.max())), float(each.mean())
@@ -326,11 +327,11 @@ def noise_of(standards: Standards, neighbours: LogisticNeighbours, amount: Fract
 def _curvature_amount(
     standards: Standards, neighbours: LogisticNeighbours, budget: FitBudget, typical: float
 ) -> Fraction:
-    """Return the amount for the curvature: 0 where its noise would hide it, or with several classes."""
+    """Return the amount for the curvature: 0 if its noise would hide it, or with several classes."""
     amount = CURVATURE_SHARE * budget.amount
     if neighbours.n_labels > 2:
         return Fraction(0)
     std = neighbours.curvature_std(amount) * standards.radius**2 / standards.n_rows
-    # Noise of a symmetric matrix is about twice the root of its size in the direction where it is largest.
+    # Noise of a symmetric matrix is about twice the root of its size in the direction in which it is largest.
     largest = 2 * sqrt(len(standards.variances)) * std
     return amount if largest < _CURVATURE_NOISE * typical * float(standards.variances.mean()) else Fraction(0)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Moments of the rows: weights, sensitivities with proofs, noise, release, and estimates from it.
 
-A row enters as v = (v_0, ..., v_D-1), v_0 = 1, v_1 = a y', the rest m x' (see `MomentWeights`), and moves the
-coefficients of (v . theta)^2 / 2: v_j^2 / 2 for theta_j^2 and v_j v_h for theta_j theta_h, each once. For two
-rows the coefficients differ in L1 by (1/2) sum over all (j, h) of |v_j v_h - v'_j v'_h|, half the entrywise
-norm of v v' - v' v''. On the grid every entry is a multiple of 2^-k inside the same bounds, and the integers
-are 4^k times as large; so are the sensitivities.
+A row enters as v = (v_0, ..., v_D-1), with v_0 = 1, v_1 = a y', and the rest m x' (see `MomentWeights`). It
+adds v_j^2 / 2 to the coefficient of theta_j^2 in (v . theta)^2 / 2, and v_j v_h to that of theta_j theta_h,
+each once. For two rows the coefficients differ in L1 by (1/2) sum over all (j, h) of |v_j v_h - v'_j v'_h|.
+This is half the entrywise norm of v v' - v' v''. On the grid every entry is a multiple of 2^-k inside the
+same bounds, and the integers are 4^k times as large. So are the sensitivities.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from math import ceil, isqrt, sqrt
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IndexArray, IntArray, MomentMethod, Regularization
 from ...accounting import ReleaseRecord
@@ -25,7 +26,7 @@ from ...rounds._rows import on_model_scale
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 
-# Weights that share out the noise between the constant, the target and the features.
+# Weights that divide the noise between the constant, the target and the features.
 
 # Order of the norm in which each mechanism measures the sensitivity.
 _NORMS = {"laplace": 1, "gaussian": 2}
@@ -33,9 +34,9 @@ _NORMS = {"laplace": 1, "gaussian": 2}
 
 @dataclass(frozen=True)
 class MomentWeights:
-    """Public weights of the entries of z = (1, y', x'): a larger weight, a finer release.
+    """Public weights of the entries of z = (1, y', x'): a larger weight means a finer release.
 
-    The row behind the proofs is v = (1, target * y', features * x'). Weights stay out of the integers: they
+    The proofs are about the row v = (1, target * y', features * x'). Weights do not enter the integers: they
     divide the noise of each moment.
 
     Attributes
@@ -68,7 +69,7 @@ class MomentWeights:
 
 
 def order_of_norm(mechanism: str, x_norm: float | None) -> int | None:
-    """Order of the norm that `x_norm` bounds; None without it."""
+    """Return the order of the norm that `x_norm` bounds; None without it."""
     return None if x_norm is None else _NORMS[mechanism]
 
 
@@ -80,7 +81,7 @@ def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> M
     n_features : int
         d, at least 1.
     mechanism : {"laplace", "gaussian"}
-        Distribution of the noise. It decides the norm, and through it the weights.
+        Distribution of the noise. It determines the norm, and through it the weights.
     norm_order : {1, 2} or None
         The norm that bounds a scaled row of features by 1; None: every feature is bounded by itself.
 
@@ -93,27 +94,27 @@ def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> M
     Raises
     ------
     ValueError
-        A norm that the mechanism does not go with.
+        The mechanism does not go with this norm.
 
     Notes
     -----
-    Up to a common factor that the budget sets, a product of two features carries the noise S / m^2, one of
-    target and feature S / (a m), and the mean of the target S / a, where S is the sensitivity, itself about
-    quadratic in a and m. The slopes' error is made of the first two: the second counts more where the slopes
-    are small, and where the features are many and each is small.
+    Let S be the sensitivity, which is about quadratic in a and m. Up to a common factor that the budget sets,
+    a product of two features carries the noise S / m^2, one of target and feature S / (a m), and the mean of
+    the target S / a. The slopes' error is made of the first two. The second counts more if the slopes are
+    small, and if there are many features and each is small.
 
-    *Cube.* S grows with (1 + a + d m)^2 or with 1 + a^2 + d m^2, so the target is one entry among many and
-    doubling its weight costs almost nothing, while it halves the noise that reaches the scale.
+    *Cube.* S grows with (1 + a + d m)^2 or with 1 + a^2 + d m^2, so the target is one entry among many.
+    Doubling its weight costs almost nothing, and it halves the noise that reaches the scale.
 
-    *L2 ball.* S grows with 1 + a^2 + m^2, whatever d is. Equal weights share it evenly; at 3 the constant's
+    *L2 ball.* S grows with 1 + a^2 + m^2, whatever d is. Equal weights share it evenly. At 3 the constant's
     part of S is a nineteenth, and the intercept stays precise.
 
-    *L1 ball.* Typical features are of size 1 / d there, and the slopes in scaled units grow with sqrt(d):
-    products of features have to be released more finely than those with the target, the more the larger d.
+    *L1 ball.* Typical features are of size 1 / d there, and the slopes in scaled units grow with sqrt(d).
+    Products of features have to be released more finely than those with the target, the more so the larger d.
 
     On average the squared error is within a tenth of that of the weights that are best in each of 144
-    simulated settings: d = 3, 10, 30; 10,000 and 100,000 rows; epsilon 0.5 and 2; bounds that fit and bounds
-    ten times too wide; independent, correlated and unequal features; strong and weak slopes.
+    simulated settings. These were d = 3, 10, 30; 10,000 and 100,000 rows; epsilon 0.5 and 2; bounds that fit
+    and bounds ten times too wide; independent, correlated and unequal features; strong and weak slopes.
 
     Examples
     --------
@@ -134,14 +135,14 @@ def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> M
 
 
 def l1_moments(weights: MomentWeights, relation: str) -> Fraction:
-    """L1 sensitivity of the moments' coefficients to one row.
+    """Return the L1 sensitivity of the moments' coefficients to one row.
 
     Parameters
     ----------
     weights : MomentWeights
     relation : {"replace-one", "add-remove"}
-        With "replace-one" a row may also be absent on one side (v = 0), as where the number of rows is
-        protected, and v_0^2 / 2, half of it, is among the coefficients.
+        With "replace-one" a row may also be absent on one side (v = 0), as if the number of rows is
+        protected. Then v_0^2 / 2, half of this number, is among the coefficients.
 
     Returns
     -------
@@ -150,22 +151,22 @@ def l1_moments(weights: MomentWeights, relation: str) -> Fraction:
 
     Notes
     -----
-    *Rows in a cube.* Let s = v + v', t = v - v'. Then v_j v_h - v'_j v'_h = (s_j t_h + t_j s_h) / 2, so half
-    the entrywise norm is at most |s|_1 |t|_1 / 2. As |s_j| + |t_j| = 2 max(|v_j|, |v'_j|) is at most twice
-    the weight, |s|_1 + |t|_1 <= 2 B with B = 1 + a + d m, and the product is at most B^2: the sensitivity is
-    B^2 / 2. An absent row is v = 0, inside the cube: the same bound. It is attained where s and t can share B
-    equally, that is if a + d m >= 1.
+    *Rows in a cube.* Let s = v + v' and t = v - v'. Then v_j v_h - v'_j v'_h = (s_j t_h + t_j s_h) / 2, so
+    half the entrywise norm is at most |s|_1 |t|_1 / 2. As |s_j| + |t_j| = 2 max(|v_j|, |v'_j|) is at most
+    twice the weight, |s|_1 + |t|_1 <= 2 B with B = 1 + a + d m. The product is at most B^2, and the
+    sensitivity is B^2 / 2. An absent row is v = 0, inside the cube, and has the same bound. It is attained if
+    s and t can share B equally, that is if a + d m >= 1.
 
-    *One row added or removed.* Half the entrywise norm of v v' is |v|_1^2 / 2 <= B^2 / 2, with B = 1 + a + m
-    for features in an L1 ball.
+    *One row added or removed.* Half the entrywise norm of v v' is |v|_1^2 / 2 <= B^2 / 2. For features in an
+    L1 ball B is 1 + a + m.
 
-    *Features in an L1 ball, replaced.* Here x and x' may have disjoint supports and s and t cannot share.
-    With |x|_1 <= m: half the products of features change by m^2 at most, their products with the constant by
-    2 m, those with the target by a m (p + q), p = |y|, q = |y'|, the target's with the constant by a (p + q),
-    and half its square by a^2 |p^2 - q^2| / 2. For p = 1 >= q the last three add up to
-    a (1 + m) (1 + q) + a^2 (1 - q^2) / 2, which is largest at q = min(1, (1 + m) / a). Attained for d >= 2.
-    At q = 0 the sum is m^2 + 2 m + a (1 + m) + a^2 / 2 = (B^2 + m^2 + 2 m - 1) / 2, at least B^2 / 2 as
-    m >= 1: absent rows are covered.
+    *Features in an L1 ball, replaced.* Here x and x' may have disjoint supports, and s and t cannot share.
+    Let |x|_1 <= m, p = |y| and q = |y'|. Half the products of features change by at most m^2, their products
+    with the constant by 2 m, those with the target by a m (p + q), the target's with the constant by
+    a (p + q), and half its square by a^2 |p^2 - q^2| / 2. For p = 1 >= q the last three add up to
+    a (1 + m) (1 + q) + a^2 (1 - q^2) / 2, which is largest at q = min(1, (1 + m) / a). It is attained for
+    d >= 2. At q = 0 the sum is m^2 + 2 m + a (1 + m) + a^2 / 2 = (B^2 + m^2 + 2 m - 1) / 2. This is at least
+    B^2 / 2 as m >= 1, so absent rows are covered.
     """
     total = Fraction(1 + weights.target + weights.features_l1)
     alone = total**2 / 2
@@ -177,7 +178,7 @@ def l1_moments(weights: MomentWeights, relation: str) -> Fraction:
 
 
 def squared_l2_moments(weights: MomentWeights, relation: str) -> Fraction:
-    """Squared L2 sensitivity of the moments to one row, products of different entries counted twice.
+    """Return the squared L2 sensitivity of the moments to one row, mixed products counted twice.
 
     Parameters
     ----------
@@ -191,29 +192,29 @@ def squared_l2_moments(weights: MomentWeights, relation: str) -> Fraction:
 
     Notes
     -----
-    |v v' - w w'|_F^2 = |v|^4 + |w|^4 - 2 (v . w)^2 <= 2 R^4 where R^2 = 1 + a^2 + max |m x'|^2 bounds |v|^2;
-    R^4 if one row is absent. Attained where two longest rows can be orthogonal: in a ball of two dimensions
-    or more if a^2 <= 1 + m^2, in the cube for suitable d, a, m (d even, a = m = 1, say).
+    |v v' - w w'|_F^2 = |v|^4 + |w|^4 - 2 (v . w)^2 <= 2 R^4, where R^2 = 1 + a^2 + max |m x'|^2 bounds |v|^2.
+    It is R^4 if one row is absent. It is attained if two longest rows can be orthogonal: in a ball of two
+    dimensions or more if a^2 <= 1 + m^2, and in the cube for suitable d, a, m (such as d even, a = m = 1).
     """
     fourth_power = weights.squared_l2**2
     return fourth_power if relation == "add-remove" else 2 * fourth_power
 
 
 def square_weights(weights: MomentWeights) -> tuple[Fraction, Fraction]:
-    """Weight of the square beside the sums of a look: for Laplace noise, and squared for Gaussian noise.
+    """Return the weight of the square beside the sums of a look: for Laplace noise, and squared for Gaussian.
 
-    It is as large as may be (nearly, for Gaussian noise) without a greater sensitivity to a replaced row.
+    It is the largest (nearly, for Gaussian noise) that does not raise the sensitivity to a replaced row.
     """
     return Fraction(1 + weights.features_l1, 2), Fraction(5, 2) * _squared_length(weights)
 
 
 def l1_look(weights: MomentWeights, relation: str) -> Fraction:
-    """L1 sensitivity to one row of the sums of r v and r^2, with |r| <= 1, v = (1, m x').
+    """Return the L1 sensitivity to one row of the sums of r v and r^2, with |r| <= 1, v = (1, m x').
 
     Parameters
     ----------
     weights : MomentWeights
-        The weight of the target does not count.
+        The weight of the target is not used.
     relation : {"replace-one", "add-remove"}
         With "replace-one" a row may also be absent on one side.
 
@@ -221,7 +222,7 @@ def l1_look(weights: MomentWeights, relation: str) -> Fraction:
     -----
     Let B = 1 + max |m x'|_1 and let the square have the weight B / 2. For rows with p = |r| and q = |s|,
     p >= q, the difference is at most (p + q) B + (p^2 - q^2) B / 2 = (p + q) (1 + (p - q) / 2) B. Its
-    derivative in q is (1 - q) B >= 0, so that it is at most 2 p B <= 2 B; attained by r = 1 and -1 at the
+    derivative in q is (1 - q) B >= 0, so it is at most 2 p B <= 2 B. It is attained by r = 1 and -1 at the
     same x'. One row alone: p B + p^2 B / 2 <= 3 B / 2.
     """
     length = Fraction(1 + weights.features_l1)
@@ -229,37 +230,37 @@ def l1_look(weights: MomentWeights, relation: str) -> Fraction:
 
 
 def squared_l2_look(weights: MomentWeights, relation: str) -> Fraction:
-    """Squared L2 sensitivity to one row of the sums of r v and r^2, with |r| <= 1, v = (1, m x').
+    """Return the squared L2 sensitivity to one row of the sums of r v and r^2, with |r| <= 1, v = (1, m x').
 
     Notes
     -----
-    Let R^2 = 1 + max |m x'|^2 and let the square have the squared weight 5 R^2 / 2. For rows with p = |r| and
-    q = t p, t <= 1, the square of the difference is at most (p + q)^2 R^2 + (p^2 - q^2)^2 5 R^2 / 2, and with
-    p <= 1 at most (1 + t)^2 (1 + (1 - t)^2 5 / 2) R^2. That is at most 4 R^2: the difference
-    4 - (1 + t)^2 is (1 - t) (3 + t), and (1 + t)^2 (1 - t) 5 / 2 <= 3 + t, as (1 + t)^2 (1 - t) is largest at
-    t = 1/3, where it is 32/27 < 6/5. One row alone: at most R^2 + 5 R^2 / 2.
+    Let R^2 = 1 + max |m x'|^2 and let the square have the squared weight 5 R^2 / 2. Take rows with p = |r|
+    and q = t p, t <= 1. The square of the difference is at most (p + q)^2 R^2 + (p^2 - q^2)^2 5 R^2 / 2, and
+    with p <= 1 at most (1 + t)^2 (1 + (1 - t)^2 5 / 2) R^2. This is at most 4 R^2. The difference 4 - (1 +
+    t)^2 is (1 - t) (3 + t). And (1 + t)^2 (1 - t) 5 / 2 <= 3 + t, as (1 + t)^2 (1 - t) is largest at t = 1/3,
+    where it is 32/27 < 6/5. One row alone: at most R^2 + 5 R^2 / 2.
     """
     square = _squared_length(weights)
     return square * (Fraction(7, 2) if relation == "add-remove" else 4)
 
 
 def _squared_length(weights: MomentWeights) -> Fraction:
-    """Largest squared Euclidean norm of (1, m x')."""
+    """Return the largest squared Euclidean norm of (1, m x')."""
     return weights.squared_l2 - weights.target**2
 
 
 def sensitivity_of_unit(sensitivity: Fraction, rows_per_unit: int, *, squared: bool = False) -> Fraction:
-    """Sensitivity to all rows of a unit: by the triangle inequality, so many rows move so many times as far.
+    """Return the sensitivity to all rows of a unit, by the triangle inequality.
 
-    A unit with fewer rows than another has absent ones, so its number of rows is protected only where a row
-    may be absent in the bound for one row.
+    A unit with fewer rows than another has absent ones. So the bound protects its number of rows only if it
+    covers an absent row.
     """
     return sensitivity * rows_per_unit ** (2 if squared else 1)
 
 
 # The integer scales of the discrete noise of a fit.
 
-# Sigmas of weight 1 are multiples of 1 / _ONE in statements: whole numbers would say up to 1 too much.
+# Sigmas of weight 1 are multiples of 1 / _ONE in statements: whole numbers would be up to 1 too large.
 _ONE = 2**20
 
 
@@ -276,7 +277,7 @@ class NoiseScales:
     sensitivity : Fraction
         L1, or squared L2, of the weighted integers.
     amount : Fraction
-        Of epsilon, or rho.
+        Amount of epsilon, or rho.
     """
 
     mechanism: str
@@ -292,7 +293,7 @@ class NoiseScales:
         return stds[inverse].reshape(self.scales.shape)
 
     def describe(self, name: str) -> ReleaseRecord:
-        """Return the record of the release; its scale is the least that entries of weight 1 have."""
+        """Return the record of the release; its scale is the smallest one of entries of weight 1."""
         draws = len(np.unique(self.scales))
         if self.mechanism == "laplace":
             kind, scale, unit = "discrete Laplace", self.sensitivity / self.amount, "epsilon"
@@ -356,7 +357,7 @@ def noise_scales(
 
 
 def pair_weights(weights: MomentWeights, mechanism: str, unit: int = 1) -> list[Fraction]:
-    """Weights of the classes of `pair_codes`, for `noise_scales`: products of two entries, then squares."""
+    """Return the weights of the classes of `pair_codes`: products of two entries, then squares."""
     single = [1, weights.target, weights.features]
     pairs = [Fraction(one * other, unit) for one in single for other in single]
     if mechanism == "laplace":
@@ -365,12 +366,19 @@ def pair_weights(weights: MomentWeights, mechanism: str, unit: int = 1) -> list[
 
 
 def pair_codes(rows: IndexArray, columns: IndexArray) -> IndexArray:
-    """Class of every product of two entries of a row: the constant, the target, or a feature (2 and more)."""
+    """Return the class of products of two entries: the constant, the target, or a feature (2 and more)."""
     return 3 * np.minimum(rows, 2) + np.minimum(columns, 2) + 9 * (rows == columns)
 
 
+def mirrored(values: NDArray[Any], size: int) -> FloatArray:
+    """Return symmetric matrices with these values on and above the diagonal, of shape (..., size, size)."""
+    matrix, (rows, columns) = np.empty((*values.shape[:-1], size, size)), np.triu_indices(size)
+    matrix[..., rows, columns] = matrix[..., columns, rows] = values
+    return matrix
+
+
 def room_for(scale: int, n_rows: int, bits: int = 0) -> int:
-    """Bits left to a grid on which sums of so many rows, of so many bits each, are exact with this noise."""
+    """Return the bits left to a grid on which sums of so many rows and bits are exact with this noise."""
     of_block = grids.EXACT.bit_length() - 1 - (grids.BLOCK_ROWS - 1).bit_length()
     of_sums = min(of_block, grids.SUM_BITS - (n_rows - 1).bit_length())
     return min(of_sums - bits, grids.SCALE_BITS - scale.bit_length())
@@ -412,8 +420,8 @@ class Neighbours:
     def l1(self) -> Fraction:
         """L1 sensitivity of the moments' coefficients, before the grid.
 
-        A row of weight w counts as sqrt(w) v. That is a row of the same cube, its constant included, times
-        sqrt(max_weight); so the bound for rows that may be absent holds, max_weight times as large.
+        A row of weight w counts as sqrt(w) v. This is a row of the same cube, its constant included, times
+        sqrt(max_weight). So the bound for rows that may be absent holds, max_weight times as large.
         """
         one = l1_moments(self.weights, self.relation)
         return sensitivity_of_unit(one * (self.max_weight or 1), self.rows_per_unit)
@@ -426,7 +434,7 @@ class Neighbours:
 
 
 def largest_scale(neighbours: Neighbours, budget: FitBudget) -> Fraction:
-    """Return the largest scale of the noise before the grid, as `choose_exponent` takes it."""
+    """Return the largest scale of the noise before the grid, for `choose_exponent`."""
     lightest = min(1, neighbours.weights.target, neighbours.weights.features) ** 2
     if budget.mechanism == "laplace":
         return 2 * neighbours.l1 / (budget.amount * lightest)
@@ -436,10 +444,10 @@ def largest_scale(neighbours: Neighbours, budget: FitBudget) -> Fraction:
 
 # The task of a fit, and the private release of its moments.
 
-# Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
-# beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
+# Bounds of scale_ if none are declared, in half-widths of the target. No distribution with a scale beyond 2
+# keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
 _SCALE_RANGE = (1e-3, 2.0)
-# Declared bounds in half-widths of the target: their squares are floats.
+# Limits of declared bounds in half-widths of the target: their squares are floats.
 _LEAST, _GREATEST = 1e-100, 1e100
 
 
@@ -453,12 +461,14 @@ class MomentRelease:
     matrix : ndarray of shape (D, D)
         Sum of z z', symmetric; ``matrix[0, 0]`` is the number of rows, or a noisy one.
     noise_std : ndarray of shape (D, D)
-        Standard deviation of the noise of every entry; 0 where none was added. An entry and its mirror image
+        Standard deviation of the noise of every entry; 0 if none was added. An entry and its mirror image
         carry the same noise.
     mechanism : {"laplace", "gaussian"}
         Distribution of the noise.
     ends : HistogramRelease or None
-        Counts of times within and beyond the bounds of the target, where they were released first.
+        Counts of times within and beyond the bounds of the target, if they were released first.
+    check : PredictionCheck or None
+        What a check of the predictions released.
     """
 
     matrix: FloatArray
@@ -479,7 +489,7 @@ class MomentPlan:
     unit: Fraction  # grid units of one unit of the sum of z z'
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
-        """Return what is released of the sums: the number of rows where it is public, and noisy moments."""
+        """Return what is released of the sums: the number of rows, if it is public, and noisy moments."""
         gram = values.reshape(self.grid.size, self.grid.size)
         n_is_public = self.columns[0] > 0
         known = gram[0, 0] if n_is_public else 0
@@ -514,13 +524,13 @@ def plan_moments(
     neighbours : Neighbours
     budget : FitBudget
     weight_bits : int, default=0
-        The rows' weights were rounded to multiples of 2^-weight_bits, and are counted in these.
+        The rows' weights were rounded to multiples of 2^-weight_bits, and are counted in these units.
     """
     rows, columns = np.triu_indices(grid.size)
     if neighbours.n_is_public:
         rows, columns = rows[1:], columns[1:]
     unit = Fraction(4**grid.exponent * 2**weight_bits)
-    # Classes of moments: by what is multiplied, and whether it is a square.
+    # Moments differ in class by the kinds of their factors, and by whether they are squares.
     weights, codes = pair_weights(neighbours.weights, budget.mechanism), pair_codes(rows, columns)
     laplace = budget.mechanism == "laplace"
     sensitivity = neighbours.l1 * unit if laplace else neighbours.squared_l2 * unit**2
@@ -590,9 +600,9 @@ class FitTask:
         return float(scaled[0]), float(scaled[1])
 
 
-# Closed-form estimates of slopes, intercept and scale from released moments; post-processing.
+# Closed-form estimates of slopes, intercept and scale from released moments. They are post-processing.
 
-# Below the square of the finest step of the grid; keeps reciprocals finite.
+# Below the square of the finest step of the grid. It keeps reciprocals finite.
 _SMALLEST = 2.0**-64
 
 REGULARIZATIONS: tuple[Regularization, ...] = get_args(Regularization)
@@ -602,7 +612,7 @@ METHODS: tuple[MomentMethod, ...] = get_args(MomentMethod)
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class ScaledFit:
-    """A model in the units of the scaled rows, or a stack of them; the location is ``intercept + coef . x'``.
+    """A model in units of scaled rows, or a stack of models. The location is ``intercept + coef . x'``.
 
     Attributes
     ----------
@@ -627,8 +637,8 @@ class Line:
     coef, means : ndarray of shape (n_features,) or (n_fits, n_features)
         Slopes, and means of the features.
     values, inverse : ndarray of the same shape
-        Variances along the directions of the features, and their reciprocals after regularisation: 0 where a
-        direction is dropped.
+        Variances along the directions of the features, and their reciprocals after regularisation: 0 for a
+        direction that is dropped.
     vectors : ndarray of shape (..., n_features, n_features)
         These directions, as columns.
     """
@@ -654,11 +664,11 @@ def solve_moments(
 
     The log density of a standardised error z is replaced by ``-(z - m)**2 / (2 v)``, with m and v the mean
     and the variance of the distribution. Its score and its score for the scale have mean 0 under the model,
-    and the estimates are in closed form: the slopes are those of least squares, ``scale**2 = RSS / (n v)``,
+    and the estimates are in closed form. The slopes are those of least squares, ``scale**2 = RSS / (n v)``,
     and the location is the regression line minus ``m * scale``.
 
-    The slopes follow the noise, so that the noisy RSS about them is too small, even negative; what this is
-    expected to make is added. The scale then is that of the residuals about the line that is released.
+    The slopes follow the noise, so the noisy RSS about them is too small, even negative. The expected error
+    of this is added. The scale is then that of the residuals about the line that is released.
 
     Parameters
     ----------
@@ -666,12 +676,12 @@ def solve_moments(
         Its matrix may be a stack of shape (n_fits, D, D), with one noise.
     distribution : ErrorDistribution
     regularization : {"floor", "trim", "zhang", "none"}
-        About eigenvalues of the centred features' moments, where s is the noise's standard deviation and
-        ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L, or all to 2 L where all
-        are below L (and d > 1); drop those below L; add 4 s to the diagonal, then drop what is not positive
-        [1]_; or nothing.
+        What is done about eigenvalues of the centred features' moments. With s the noise's standard
+        deviation, ``L = 2 s sqrt(d)`` is the typical norm of the noise. "floor" raises those below L to L, or
+        all to 2 L if all are below L (and d > 1). "trim" drops those below L. "zhang" adds 4 s to the
+        diagonal, then drops what is not positive [1]_. "none" does nothing.
     scale_bounds : tuple of two floats
-        The scale is clipped to them, in scaled units; noise can make the sum of squares negative.
+        The scale is clipped to them, in scaled units: noise can make the sum of squares negative.
     method : {"moments", "taylor"}, default="moments"
         "taylor": the scale is that of the paper's truncated likelihood (`taylor_scale`), and the intercept
         that of the regression line.
@@ -724,8 +734,8 @@ def varying_directions(n_features: int, constant: FloatArray | None) -> FloatArr
     ----------
     n_features : int
     constant : ndarray of shape (k, n_features) or None
-        Orthonormal directions along which the features of all rows are equal, as the levels of a category
-        add up to one.
+        Orthonormal directions along which the features of all rows are equal, such as levels of a category,
+        which add up to one.
 
     Returns
     -------
@@ -775,19 +785,19 @@ def unscale(fit: ScaledFit, grid: grids.MomentGrid) -> tuple[FloatArray, Any, An
 def least_squares(release: MomentRelease, regularization: str) -> Line:
     """Return the regression line of released moments, as `solve_moments` takes it."""
     n = np.maximum(release.matrix[..., 0, 0], 1.0)[..., np.newaxis]
-    # No mean product of entries of [-1, 1] is beyond 1: what is beyond is noise.
+    # No mean product of entries of [-1, 1] is beyond 1: anything beyond is noise.
     moments = np.clip(release.matrix / n[..., np.newaxis], -1.0, 1.0)
     means = moments[..., 0, 1:]
     centred = moments[..., 1:, 1:] - means[..., :, np.newaxis] * means[..., np.newaxis, :]
     target, cross, features = centred[..., 0, 0], centred[..., 0, 1:], centred[..., 1:, 1:]
     mean_target, mean_features = means[..., 0], means[..., 1:]
     if features.ndim > 2 and (features == features[:1]).all():
-        # Replicates of the rows alone: one decomposition is that of all.
+        # These are replicates of the rows alone: one decomposition serves all of them.
         values, vectors = (np.repeat(part, len(features), axis=0) for part in np.linalg.eigh(features[:1]))
     else:
         values, vectors = np.linalg.eigh(features)
     kept = _regularized(values, release, n, regularization)
-    # How far rounding moves an eigenvalue that is 0, the subtraction of the means included.
+    # Error that rounding makes in an eigenvalue that is 0, the subtraction of the means included.
     sizes = np.maximum(np.abs(values), mean_features**2)
     rounding = 4.0 * sizes.shape[-1] * np.finfo(np.float64).eps * np.max(sizes, axis=-1, keepdims=True)
     usable = np.abs(kept) > np.maximum(rounding, _SMALLEST)
@@ -796,7 +806,7 @@ def least_squares(release: MomentRelease, regularization: str) -> Line:
     coef = np.einsum("...jk,...k->...j", vectors, inverse * along)
     diagonal = np.einsum("...jk,...k->...j", vectors**2, np.maximum(inverse, 0.0))
     # With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the residual is
-    # too small by 2 g . S^-1 g; the entries of g are taken to be uncorrelated.
+    # too small by 2 g . S^-1 g. The entries of g are assumed to be uncorrelated.
     noise_std = release.noise_std[1:, 2:] / n[..., np.newaxis]
     variance = noise_std[..., 0, :] ** 2 + _times(noise_std[..., 1:, :] ** 2, coef**2)
     optimism = 2.0 * _dot(diagonal, variance)
@@ -806,10 +816,10 @@ def least_squares(release: MomentRelease, regularization: str) -> Line:
 
 
 def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule: str) -> FloatArray:
-    """Eigenvalues after the rule; 0 for a direction that is dropped."""
+    """Return eigenvalues after the rule; 0 for a direction that is dropped."""
     level = noise_level(release) / n
     if rule == "floor":
-        # Where no direction exceeds the noise, larger slopes lose more than they gain. (The level of a single
+        # If no direction exceeds the noise, larger slopes lose more than they gain. (The level of a single
         # feature is high already.)
         all_below = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
         return np.maximum(values, np.where(all_below, 2.0 * level, level))
@@ -827,7 +837,7 @@ def noise_level(release: MomentRelease) -> float:
     """Return the typical norm of the noise on the features' moments: smaller eigenvalues are mostly noise."""
     noise = release.noise_std[2:, 2:]
     d = len(noise)
-    # Of one feature there is the noise of its square only.
+    # With one feature there is only the noise of its square.
     single = noise[_above_diagonal(d, 1)] if d > 1 else noise
     return 2.0 * float(np.mean(single)) * float(np.sqrt(d))
 
@@ -840,10 +850,10 @@ def _dot(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.einsum("...j,...j->...", left, right)
 
 
-# The scale of ``method="taylor"``, the paper's truncated likelihood; it is here for comparison only.
+# The scale of ``method="taylor"``, the paper's truncated likelihood. It is only for comparison.
 
-# Minus the second derivative of the log density at 0; Algorithms 1 and 2 of the paper, and the normal
-# distribution, of which only log q has to be expanded.
+# Minus the second derivative of the log density at 0: Algorithms 1 and 2 of the paper, and the normal
+# distribution, for which only log q has to be expanded.
 _CURVATURE_AT_0 = {"sev": 1.0, "logistic": 0.5, "normal": 1.0}
 
 
@@ -855,9 +865,9 @@ def taylor_scale(residual: FloatArray, distribution: str, scale_bounds: tuple[fl
         ``n (2 q - q**2 / 2) - (c / 2) sum(z**2)``    + a constant,
 
     where c is minus the second derivative of the log density at 0. At any q the best p is q times least
-    squares; hence ``q = 2 / (1 + c RSS / n)``, and without noise the scale stays between 1/2 and (1 + c) / 2
+    squares. Hence ``q = 2 / (1 + c RSS / n)``, and without noise the scale stays between 1/2 and (1 + c) / 2
     of the target's half-width whatever the data are. The intercept is that of the regression line, so that
-    the location of every distribution is where the mean should be: unlike `solve_moments`, this is not
+    the location of every distribution is at the place of the mean. Unlike `solve_moments`, this is not
     consistent.
 
     Parameters

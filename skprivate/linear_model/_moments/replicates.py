@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replicates of a fit by moments or looks, and the warning that noise hides the features."""
+"""Replicates of a fit by moments or looks, and whether its slopes may be noise."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray
-from ...base._likely_mistakes import no_effect
-from .._distributions import ClippedLaw, ErrorDistribution, clipped_law
+from .._distributions import ClippedErrors, ErrorDistribution, clipped_errors
 from .released_moments import (
     Line,
     MomentRelease,
     ScaledFit,
     least_squares,
+    mirrored,
     noise_level,
     scale_of,
     solve_moments,
@@ -22,59 +22,50 @@ from .released_moments import (
 )
 from .rounds import Look, LookRelease, Metric, noise_of_equations
 
-# The warning that the noise hides the effect of the features, from released values and the known noise.
+# Whether the noise hides the effect of the features, by released values and the known noise.
 
 # Standard errors by which slopes have to be better than none. Of 750 simulated fits that lost to a constant,
-# most of them nearly even with it, this finds 95 % (and .75 finds 91 %); of 690 that kept four fifths of what
-# can be explained it suspects 5 %.
+# most of them nearly even with it, this finds 95 % (0.75 finds 91 %). Of 690 fits that kept four fifths of
+# what can be explained it suspects 5 %.
 _CLEARLY = 1.0
-# A direction is told if its variance is so many standard deviations of its own noise above 0, and so many
+# A direction is clear if its variance is so many standard deviations of its own noise above 0, and so many
 # times the typical norm of the noise of all: with many features the noise lowers the least variance by that
-# norm. Simulations with 72 cells of nine designs (narrow, skewed, heavy-tailed, one-hot, nearly dependent and
-# normal columns) that had 3 to 15 of the first: 90 % intervals held in .89 of the quiet fits on average, in
-# .64 to .79 in the seven worst cells, where a part of the fits warned. Below 3: in 0 to .8. At 4 or 5 as many
-# cells are bad: those that pass by chance have small intervals wherever the limit is. Ten normal columns:
-# slopes .90, scale .87, quantiles .88 beyond 1.5 of the second; .85, .45 and .7 below 1.
+# norm. Simulations had 72 cells of nine designs (narrow, skewed, heavy-tailed, one-hot, nearly dependent and
+# normal columns) with 3 to 15 of the first. 90 % intervals held in 0.89 of the quiet fits on average, and in
+# 0.64 to 0.79 in the seven worst cells, where a part of the fits warned. Below 3 they held in 0 to 0.8. At 4
+# or 5 as many cells are bad: directions that pass by chance have small intervals wherever the limit is. Ten
+# normal columns: slopes 0.90, scale 0.87, quantiles 0.88 beyond 1.5 of the second; below 1: 0.85, 0.45, 0.7.
 _CLEAR = 3.0
 _ABOVE = 1.5
-# Slopes in scaled units beyond it have no meaning; keeps their squares finite (of a double's 2^1023).
+# Slopes in scaled units beyond it have no meaning; it keeps their squares finite (of a double's 2^1023).
 _LARGEST = 2.0**64
 
-#: The warning.
-HIDDEN = no_effect("numbers")
 
-#: The warning that slopes are shrunk by an unknown amount.
-UNTOLD = (
-    "by the released values, the noise hides how much some combination of the features varies. Slopes along "
-    "it are pulled toward zero, and intervals do not account for that. Leave out one of columns that nearly "
-    "determine each other (of one-hot coded columns that add up to one, a level: their slopes are not "
-    "determined, only predictions are), or tighten the bounds; more rows or a larger epsilon would help, too."
-)
-
-
-def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, float]:
+def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, float, float]:
     """Estimate by how much the fitted slopes lower the mean squared error of new rows, compared with none.
 
     Parameters
     ----------
     release : MomentRelease
     fit : ScaledFit
-        One fit to the release; what matters is its slopes.
+        One fit to the release. Only its slopes are used.
 
     Returns
     -------
     gain, error : float
-        The estimate, in squared scaled units of the target, below 0 where the best constant is better; and
-        its standard error.
+        The estimate, in squared scaled units of the target, and its standard error. The gain is below 0 if
+        the best constant is better.
+    factor : float
+        Factor of the slopes, from 0 to 1, that gains most.
 
     Notes
     -----
     With exact centred moments C of the features and c of features and target, slopes b gain
-    ``2 b'c - b'C b``. Read off the released C + E and c + e, that is too large by ``2 b'e - b'E b``. As b is
-    off by C^-1 (e - E b), to first order, this is ``2 (e - E b)' C^-1 (e - E b)`` on average, which follows
+    ``2 b'c - b'C b``. Computed from the released C + E and c + e, this is too large by ``2 b'e - b'E b``. As
+    b is off by C^-1 (e - E b), to first order, this is ``2 (e - E b)' C^-1 (e - E b)`` on average. It follows
     from the known noise, with the sampling error of the rows added. Directions of C that are below the noise
-    count as raised to its level: so much curvature cannot be distinguished from none; slopes along them
-    follow e but hardly E. The error of the intercept goes off as well.
+    count as raised to its level, as so much curvature cannot be distinguished from none. Slopes along them
+    follow e but hardly E. The error of the intercept is subtracted as well.
 
     Examples
     --------
@@ -84,21 +75,10 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     >>> from skprivate.linear_model._moments.replicates import explained_share
     >>> matrix = 1000 * np.array([[1, 0, 0], [0, 0.25, 0.1], [0, 0.1, 0.2]])
     >>> fit = ScaledFit(0.0, np.array([0.5]), 0.4)
-    >>> [round(x, 3) for x in explained_share(MomentRelease(matrix, np.zeros((3, 3)), "laplace"), fit)]
+    >>> [round(x, 3) for x in explained_share(MomentRelease(matrix, np.zeros((3, 3)), "laplace"), fit)[:2]]
     [0.05, 0.006]
     """
-    gain, error, _ = _explained(release, fit)
-    return gain, error
 
-
-def expected_factor(release: MomentRelease, fit: ScaledFit) -> float:
-    """Return what slopes are expected to predict best multiplied by: 1 where they are better than none."""
-    gain, error, factor = _explained(release, fit)
-    return 1.0 if gain > _CLEARLY * error else float(np.nan_to_num(factor))
-
-
-def _explained(release: MomentRelease, fit: ScaledFit) -> tuple[float, float, float]:
-    """Return the gain and its standard error, and the factor from 0 to 1 of the slopes that gains most."""
     n = max(float(release.matrix[0, 0]), 1.0)
     moments = np.clip(release.matrix / n, -1.0, 1.0)
     centred = moments - np.outer(moments[0], moments[0])
@@ -107,7 +87,7 @@ def _explained(release: MomentRelease, fit: ScaledFit) -> tuple[float, float, fl
     raised = np.maximum(values, max(noise_level(release) / n, 1.0 / n))
     gain = float(2.0 * coef @ centred[2:, 1] - (vectors.T @ coef) ** 2 @ raised)
     residual = max(float(centred[1, 1]) - gain, 0.0)
-    # Variances, per row, of e and of E b, for the constant and then the features.
+    # Variances, per row, of e and of E b, first for the constant and then for the features.
     variances = np.delete(release.noise_std / n, 1, axis=0) ** 2
     own, bent = variances[:, 1], variances[:, 2:] @ coef**2
     followed = (vectors**2).T @ np.column_stack([own[1:], bent[1:]])
@@ -121,7 +101,9 @@ def _explained(release: MomentRelease, fit: ScaledFit) -> tuple[float, float, fl
 
 
 @np.errstate(all="ignore")
-def shrink(release: Any, fit: ScaledFit, law: ErrorDistribution, limits: tuple[float, float]) -> ScaledFit:
+def shrink(
+    release: Any, fit: ScaledFit, distribution: ErrorDistribution, limits: tuple[float, float]
+) -> ScaledFit:
     """Return a fit whose slopes are multiplied by what is expected to predict new rows best, at most 1.
 
     Parameters
@@ -129,15 +111,16 @@ def shrink(release: Any, fit: ScaledFit, law: ErrorDistribution, limits: tuple[f
     release : MomentRelease or LookRelease
     fit : ScaledFit
         To the release.
-    law : ErrorDistribution
+    distribution : ErrorDistribution
     limits : tuple of two floats
         Of the scale.
 
     Notes
     -----
-    A check of the predictions tells best; what it leaves open is taken to be 1 after looks, and after moments
-    alone 1 where slopes are better than none by `explained_share`, and else what they are expected to be
-    multiplied by. The line goes through the means, and the scale is that of the residuals about it.
+    A check of the predictions determines the factor best. Without it, the factor is 1 after looks. After
+    moments alone it is 1 if slopes are better than none by `explained_share`, and else the factor that is
+    expected to be best. A check is weighted against this value. The line goes through the means, and the
+    scale is that of the residuals about it.
 
     **Privacy**: a function of released values.
     """
@@ -145,7 +128,8 @@ def shrink(release: Any, fit: ScaledFit, law: ErrorDistribution, limits: tuple[f
     check, alone, kept = release.check, moments is release, 1.0
     matrix, std, n = moments.matrix, moments.noise_std, max(float(moments.matrix[0, 0]), 1.0)
     if alone:
-        kept = expected_factor(moments, fit)
+        gain, error, factor = explained_share(moments, fit)
+        kept = 1.0 if gain > _CLEARLY * error else float(np.nan_to_num(factor))
     if check is not None:
         kept = check.factor(kept)
     if kept == 1.0 and (check is None or not alone):
@@ -168,17 +152,17 @@ def shrink(release: Any, fit: ScaledFit, law: ErrorDistribution, limits: tuple[f
         explained = part * (2.0 * cross[1, 2] - part * cross[2, 2]) / n
     middle = np.clip(middle / n, -1.0, 1.0)
     left = max(square / n - middle**2 - explained, spread / n)
-    scale = float(np.clip(np.sqrt(left / law.variance), *limits))
-    intercept = middle - kept * (along + fit.coef @ mean) - law.mean * scale
+    scale = float(np.clip(np.sqrt(left / distribution.variance), *limits))
+    intercept = middle - kept * (along + fit.coef @ mean) - distribution.mean * scale
     return ScaledFit(float(intercept), kept * fit.coef, scale)
 
 
-def slopes_are_told(release: MomentRelease, constant: FloatArray | None = None) -> bool:
+def slopes_are_clear(release: MomentRelease, constant: FloatArray | None = None) -> bool:
     """Return whether every combination of the features varies clearly more than its noise."""
-    return not len(untold_directions(release, constant))
+    return not len(unclear_directions(release, constant))
 
 
-def untold_directions(release: MomentRelease, constant: FloatArray | None = None) -> FloatArray:
+def unclear_directions(release: MomentRelease, constant: FloatArray | None = None) -> FloatArray:
     """Return the principal combinations of the features that do not vary clearly more than their noise.
 
     Parameters
@@ -186,8 +170,8 @@ def untold_directions(release: MomentRelease, constant: FloatArray | None = None
     release : MomentRelease
         Of one fit.
     constant : ndarray of shape (k, n_features), default=None
-        As in `varying_directions`: combinations of the others are judged. Slopes along constant directions
-        move no prediction.
+        As in `varying_directions`: only combinations of the others are judged. Slopes along constant
+        directions move no prediction.
 
     Returns
     -------
@@ -197,8 +181,8 @@ def untold_directions(release: MomentRelease, constant: FloatArray | None = None
     Notes
     -----
     The released equations c + e = (C + E) b of the slopes have noise of mean 0 at the true b. An interval of
-    the slope along a direction w is the set of those that they do not contradict (of Fieller, or Anderson and
-    Rubin): it is finite where w'(C + E) w is clear of its noise; elsewhere any slope may be true. That noise
+    the slope along a direction w is the set of slopes that they do not contradict (of Fieller, or Anderson
+    and Rubin). It is finite if w'(C + E) w is clear of its noise; otherwise any slope may be true. That noise
     is w'E w - 2 (w'm) (w'e_0) + (w'm)^2 e_00, with m the means, e_0 the noise of the features' sums and e_00
     that of the number of rows.
 
@@ -208,11 +192,11 @@ def untold_directions(release: MomentRelease, constant: FloatArray | None = None
     --------
     >>> import numpy as np
     >>> from skprivate.linear_model._moments.released_moments import MomentRelease
-    >>> from skprivate.linear_model._moments.replicates import slopes_are_told
+    >>> from skprivate.linear_model._moments.replicates import slopes_are_clear
     >>> features = np.array([[0.30, 0.29], [0.29, 0.30]])
     >>> matrix = np.eye(4)
     >>> matrix[2:, 2:] = features
-    >>> [slopes_are_told(MomentRelease(1000 * matrix, np.full((4, 4), s), "laplace")) for s in (1.0, 10.0)]
+    >>> [slopes_are_clear(MomentRelease(1000 * matrix, np.full((4, 4), s), "laplace")) for s in (1.0, 10.0)]
     [True, False]
     """
     n = max(float(release.matrix[0, 0]), 1.0)
@@ -230,50 +214,31 @@ def untold_directions(release: MomentRelease, constant: FloatArray | None = None
     return vectors.T[values < np.maximum(_CLEAR * np.sqrt(noise), least)]
 
 
-def moments_warning(release: MomentRelease, fit: ScaledFit, constant: FloatArray | None = None) -> str | None:
-    """Return why a constant may predict better than a fit, or why intervals are too narrow, or None.
-
-    Parameters
-    ----------
-    release : MomentRelease
-    fit : ScaledFit
-        One fit to the release.
-    constant : ndarray of shape (k, n_features), default=None
-        As in `varying_directions`.
-
-    Returns
-    -------
-    reason : str or None
-        Without a number: it is a warning to be shown.
-
-    Notes
-    -----
-    **Privacy**: a function of released values.
+def moments_may_be_noise(release: MomentRelease, fit: ScaledFit) -> bool:
+    """Return whether a constant may predict as well as a fit to moments.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skprivate.linear_model._moments.released_moments import MomentRelease
     >>> from skprivate.linear_model._moments.released_moments import ScaledFit
-    >>> from skprivate.linear_model._moments.replicates import moments_warning
+    >>> from skprivate.linear_model._moments.replicates import moments_may_be_noise
     >>> matrix = 1000 * np.array([[1, 0, 0], [0, 0.25, 0.1], [0, 0.1, 0.2]])
     >>> fit = ScaledFit(0.0, np.array([0.5]), 0.4)
     >>> noise = np.ones((3, 3))
-    >>> moments_warning(MomentRelease(matrix, noise, "laplace"), fit) is None
-    True
-    >>> moments_warning(MomentRelease(matrix, 100 * noise, "laplace"), fit) is None
+    >>> moments_may_be_noise(MomentRelease(matrix, noise, "laplace"), fit)
     False
+    >>> moments_may_be_noise(MomentRelease(matrix, 100 * noise, "laplace"), fit)
+    True
     """
-    gain, error = explained_share(release, fit)
-    if gain > _CLEARLY * error:
-        return None if slopes_are_told(release, constant) else UNTOLD
-    return HIDDEN
+    gain, error, _ = explained_share(release, fit)
+    return not gain > _CLEARLY * error
 
 
 # Parametric bootstrap of released moments: fits to releases drawn from the fitted model.
 
-#: Features beyond which replicates are of first order: the noise of so many products is close to normal, and
-#: a decomposition of every replicate takes time with their cube.
+#: Number of features beyond which replicates are of first order: the noise of so many products is close to
+#: normal, and a decomposition of every replicate takes time with their cube.
 WHOLE = 100
 
 
@@ -292,15 +257,16 @@ def bootstrap_moments(
 ) -> ScaledFit:
     """Draw what a fit would be with other rows and other noise, as the fitted model has them [1]_.
 
-    The target's moments are drawn from their joint limit distribution under the fitted model, where the
-    errors' skewness ties the mean square to the mean, and their kurtosis spreads it; noise is drawn as that
-    of the release. Both are taken off the released moments, and what the rest leads to without regularisation
-    is a model that may have led to the release. A replicate is the fit and its error if this model were true.
-    So the noise of the features' moments counts in the way of Fieller's intervals: where it can make up a
-    good part of a small variance, the slope may be much larger, but not much smaller.
+    The target's moments are drawn from their joint limit distribution under the fitted model. There the
+    errors' skewness ties the mean square to the mean, and their kurtosis spreads it. Noise is drawn as that
+    of the release. Both are subtracted from the released moments. The result, fitted without regularisation,
+    is a model that may have led to the release. A replicate is the fit plus its error if this model were
+    true. So the noise of the features' moments counts as in Fieller's intervals: if it can make up a good
+    part of a small variance, the slope may be much larger, but not much smaller.
 
-    Where the noise hides a direction of the features there is no such interval (`slopes_are_told`). Then what
-    is drawn is added to the released moments, made those of possible rows, and fitted as the release was.
+    If the noise hides a direction of the features there is no such interval (`slopes_are_clear`). Then the
+    drawn deviations are added to the released moments, which are made those of possible rows, and fitted as
+    the release was.
 
     Parameters
     ----------
@@ -309,18 +275,18 @@ def bootstrap_moments(
     regularization, scale_bounds
         As in `solve_moments`.
     method : {"moments", "taylor"}, default="moments"
-        What fits the replicates; the model that they are drawn from is the consistent one.
+        What fits the replicates. The model that they are drawn from is the consistent one.
     rows_per_unit : int, default=1
-        Rows of one person that count. The errors of so many rows may depend on each other in any way: the
-        variance of a sum over persons is at most that of independent rows times their number, by the
-        inequality of Cauchy and Schwarz, and the rows' part of the replicates has this variance.
+        Rows of one person that count. The errors of these rows may depend on each other in any way. The
+        variance of a sum over persons is at most that of independent rows times this number, by the
+        inequality of Cauchy and Schwarz. The rows' part of the replicates has this variance.
     n_replicates : int, default=400
     seed : int, default=0
         The same release always has the same intervals.
     with_noise : bool, default=True
-        False: the rows alone are drawn anew, to tell how much of the variance is the noise's.
+        False: only the rows are drawn again, to show how much of the variance the noise makes.
     constant : ndarray of shape (k, n_features), default=None
-        As in `varying_directions`. Where all others are told, every replicate has the slopes of the fit along
+        As in `varying_directions`. If all others are clear, every replicate has the slopes of the fit along
         them.
 
     Returns
@@ -335,8 +301,8 @@ def bootstrap_moments(
     With more than 100 features the fits are of first order in what is drawn: the equations of the slopes are
     solved with the released moments of the features.
 
-    Slopes along directions that the noise hides are shrunk in the replicates about as much as in the fit, but
-    how much they are is unknown: their intervals are too narrow, and such fits warn.
+    Along directions that the noise hides, slopes are shrunk in the replicates about as much as in the fit,
+    but how much is unknown. Their intervals are too narrow, and such fits warn.
 
     References
     ----------
@@ -359,7 +325,7 @@ def bootstrap_moments(
     """
     fit = solve_moments(release, distribution, regularization, scale_bounds)
     rng = np.random.default_rng(seed)
-    # Of the rows' own spread: their sums with (1, x), and one that is independent of these.
+    # The rows' own spread: their sums with (1, x), and one that is independent of these.
     z = np.sqrt(rows_per_unit) * rng.standard_normal((n_replicates, len(fit.coef) + 2))
     if len(fit.coef) > WHOLE:
         line = least_squares(release, regularization)
@@ -371,7 +337,7 @@ def bootstrap_moments(
     def solve(moments: MomentRelease, rule: str) -> ScaledFit:
         return solve_moments(moments, distribution, rule, scale_bounds, method)
 
-    if not slopes_are_told(release, constant):
+    if not slopes_are_clear(release, constant):
         return solve(replace(release, matrix=drawn + noise), regularization)
     expected = _sampled(release, fit, distribution, 0.0 * z[:1])
     possible = replace(release, matrix=release.matrix - (drawn - expected) - noise)
@@ -380,7 +346,7 @@ def bootstrap_moments(
         fits = solve(possible, "none")
     else:
         fits = _solve_varying(possible, solve, reported.coef, constant)
-    # The fit and its errors if others were true; of the scale on the scale of its square.
+    # The fit and its errors if other models were true; those of the scale are on the scale of its square.
     low, high = scale_bounds
     square = np.clip(2.0 * reported.scale**2 - fits.scale**2, low**2, high**2)
     intercept, coef = 2.0 * reported.intercept - fits.intercept, 2.0 * reported.coef - fits.coef
@@ -392,9 +358,9 @@ def _solve_varying(
 ) -> ScaledFit:
     """Fit a stack of releases without regularisation, with the slopes `coef` along constant directions.
 
-    The slopes that are left are those of y - a'(x - m) on Q x / sqrt(d), with a the known part of the slopes,
-    m any vector, here the first means, and Q the other directions: a linear map of the rows, and so of their
-    moments. These stay within [-1, 1], where the solution looks for them.
+    Let a be the known part of the slopes, m any vector (here the first means), and Q the other directions.
+    The unknown slopes are those of y - a'(x - m) on Q x / sqrt(d): a linear map of the rows, and so of their
+    moments. These stay within [-1, 1], as the solution requires.
     """
     size = len(coef)
     varying = varying_directions(size, constant) / np.sqrt(size)
@@ -409,16 +375,18 @@ def _solve_varying(
     return ScaledFit(fits.intercept - offset, fits.coef @ varying + known, fits.scale)
 
 
-def _sampled(release: MomentRelease, fit: ScaledFit, law: ErrorDistribution, z: FloatArray) -> FloatArray:
-    """Moments of (1, y, x) without noise, of shape (count, D, D)."""
+def _sampled(
+    release: MomentRelease, fit: ScaledFit, distribution: ErrorDistribution, z: FloatArray
+) -> FloatArray:
+    """Return moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features
     design = _possible_design(release)
-    line = np.r_[fit.intercept + law.mean * fit.scale, fit.coef]
-    spread = float(fit.scale) * np.sqrt(law.variance)
+    line = np.r_[fit.intercept + distribution.mean * fit.scale, fit.coef]
+    spread = float(fit.scale) * np.sqrt(distribution.variance)
     # Residuals times (1, x), the first of them their sum; and the sum of their squares.
     products = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
-    free = np.sqrt(law.kurtosis - 1.0 - law.skewness**2)
-    squares = law.skewness * z[:, 0] + free * z[:, -1]
+    free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
+    squares = distribution.skewness * z[:, 0] + free * z[:, -1]
     n = design[0, 0]
     cross = design @ line + products
     matrices = np.empty((len(z), *release.matrix.shape))
@@ -467,7 +435,7 @@ def _first_order(
 
 
 def _possible_design(release: MomentRelease) -> FloatArray:
-    """Moments of (1, x) near the released ones, positive definite."""
+    """Return moments of (1, x) near the released ones, positive definite."""
     others = np.r_[0, 2 : len(release.matrix)]
     matrix = release.matrix[np.ix_(others, others)]
     n = max(float(matrix[0, 0]), 1.0)
@@ -475,7 +443,7 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     means[0] = 1.0
     centred = matrix[1:, 1:] - n * np.outer(means[1:], means[1:])
     values, vectors = np.linalg.eigh(centred)
-    # Rows in [-1, 1]: no direction has moments above n d; the least keeps what follows regular.
+    # Rows are in [-1, 1]: no direction has moments above n d. The least one keeps what follows regular.
     values = np.clip(values, max(noise_level(release), 1e-9 * n), n * len(centred))
     design = n * np.outer(means, means)
     design[1:, 1:] += (vectors * values) @ vectors.T
@@ -501,15 +469,12 @@ class _Noise:
         return self.draw((count, len(look.noise_std))) * look.noise_std * look.clip
 
     def matrices(self, release: MomentRelease, count: int) -> FloatArray:
-        """Return symmetric matrices of noise as that of the release, of shape (count, D, D)."""
+        """Return symmetric matrices of noise like that of the release, of shape (count, D, D)."""
         rows, columns = np.triu_indices(len(release.matrix))
-        draws = self.draw((count, len(rows))) * release.noise_std[rows, columns]
-        noise = np.empty((count, *release.matrix.shape))
-        noise[:, rows, columns] = noise[:, columns, rows] = draws
-        return noise
+        return mirrored(self.draw((count, len(rows))) * release.noise_std[rows, columns], len(release.matrix))
 
     def features(self, release: MomentRelease, count: int) -> tuple[FloatArray, FloatArray]:
-        """Return moments of the features about their means, and the means, less noise as theirs."""
+        """Return moments of the features about their means, and the means, less noise like theirs."""
         matrices = release.matrix[np.newaxis]
         if self.mechanism != "none":
             matrices = matrices - self.matrices(release, count)
@@ -518,7 +483,7 @@ class _Noise:
         return matrices[:, 2:, 2:] - n * means[:, :, np.newaxis] * means[:, np.newaxis], means
 
 
-# Replicates of a fit with looks, and the warning that the noise hides the effect of the features.
+# Replicates of a fit with looks, and whether noise hides the effect of the features.
 
 
 def bootstrap_looks(
@@ -541,10 +506,10 @@ def bootstrap_looks(
     rows_per_unit, n_replicates, seed, with_noise
         As in `bootstrap_moments`.
     by_steps : bool, default=False
-        True: errors of the steps of the fit, whatever the moments tell. Those of slopes that the looks leave
+        True: errors of the steps of the fit, even if the moments are clear. The slopes that the looks leave
         possible have quantiles, but hardly a mean square.
     constant : ndarray of shape (k, n_features), default=None
-        As in `varying_directions`: slopes along them are not off.
+        As in `varying_directions`: slopes along them have no error.
 
     Returns
     -------
@@ -553,33 +518,33 @@ def bootstrap_looks(
 
     Notes
     -----
-    Where the released moments tell all directions of the features, slopes are drawn that the last looks
-    leave possible (`_by_looks`). Elsewhere, and with more than 100 features, errors are drawn that the
-    steps of the fit would leave if hidden directions varied as the others do (`_by_steps`). Replicates
-    are the fit and its error. Location and scale are off by the spread and the noise of the clipped mean and
-    mean square, and residuals are wider than the errors by what the slopes miss.
+    If the released moments are clear in all directions of the features, slopes are drawn that the last looks
+    leave possible (`_by_looks`). Otherwise, and with more than 100 features, errors are drawn that the steps
+    of the fit would leave if hidden directions varied as the others do (`_by_steps`). Replicates are the fit
+    plus its error. The spread and the noise of the clipped mean and mean square move location and scale. The
+    error of the slopes makes residuals wider than the errors.
 
     **Privacy**: a function of released values.
     """
-    metric, law = Metric.of(release.moments), clipped_law(distribution)
-    # Of the rows, and of the noise: without noise the rows' part is the same.
+    metric, clipped = Metric.of(release.moments), clipped_errors(distribution)
+    # One generator for the rows and one for the noise: without noise the rows' part is the same.
     rng, others = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     fit = release.fit
     shape = n_replicates, len(fit.coef)
     own = rng.standard_normal(shape) * np.sqrt(rows_per_unit * np.maximum(metric.plausible, 1.0))
     noise = _Noise(release.mechanism if with_noise else "none", others)
-    by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_told(release.moments, constant)
+    by_steps = by_steps or len(fit.coef) > WHOLE or not slopes_are_clear(release.moments, constant)
     varying = varying_directions(len(fit.coef), constant)
     if by_steps:
-        error, widened, place = _by_steps(release, law, metric, own, noise)
+        error, widened, place = _by_steps(release, clipped, metric, own, noise)
         error = error if constant is None else error @ varying.T @ varying
     else:
-        error, widened, place = _by_looks(release, law, metric, own, noise, varying)
+        error, widened, place = _by_looks(release, clipped, metric, own, noise, varying)
     # Errors of location and log scale from those of the clipped mean and mean square.
     clip = release.looks[-1].clip
-    covariance = law.spread(fit.scale, clip) / (metric.n / rows_per_unit)
+    covariance = clipped.spread(fit.scale, clip) / (metric.n / rows_per_unit)
     sampled = rng.multivariate_normal(np.zeros(2), covariance, size=len(place), method="eigh")
-    place = (sampled + place) @ np.linalg.pinv(law.jacobian(fit.scale, clip)).T
+    place = (sampled + place) @ np.linalg.pinv(clipped.jacobian(fit.scale, clip)).T
     coef = fit.coef + error
     intercept = fit.intercept + place[:, 0] - error @ metric.mean
     return ScaledFit(intercept, coef, fit.scale * np.exp(place[:, 1] + widened))
@@ -589,16 +554,20 @@ _Left = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _by_looks(
-    release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise, varying: FloatArray
+    release: LookRelease,
+    clipped: ClippedErrors,
+    metric: Metric,
+    own: FloatArray,
+    noise: _Noise,
+    varying: FloatArray,
 ) -> _Left:
     """Return errors of slopes and log scale, and noise of the last looks' mean and mean square.
 
-    A look about slopes b released s = q C (b_0 - b) + h, with b_0 the true slopes, q the share of unclipped
-    rows and h its noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever the steps of the fit
-    were and however far they went. This is taken of the mean of the last looks, with fresh h and, in place of
-    C, the released C + E less fresh noise as E. The rows' spread is the same in all looks.
-
-    All of it along the directions that vary.
+    A look about slopes b released s = q C (b_0 - b) + h. Here b_0 are the true slopes, q is the share of
+    unclipped rows, and h is the look's noise and the rows' spread. So b_0 = b + C^-1 (s - h) / q, whatever
+    the steps of the fit were and however far they went. This is computed from the mean of the last looks,
+    with fresh h. C is replaced by the released C + E less fresh noise like E. The rows' spread is the same in
+    all looks. All of it is along the directions that vary.
     """
     looks = release.looks[-release.n_averaged :]
     features, means = noise.features(release.moments, len(own))
@@ -606,7 +575,7 @@ def _by_looks(
     place = np.zeros((len(own), 2))
     along = own @ metric.vectors.T
     for look in looks:
-        share, spread = _share_and_spread(look, law, metric)
+        share, spread = _share_and_spread(look, clipped, metric)
         drawn = noise.of(look, len(own))
         sums = look.sums * look.clip - drawn
         start += look.fit.coef / len(looks)
@@ -618,20 +587,23 @@ def _by_looks(
     for look in looks:
         missed = varying @ look.fit.coef - possible
         square = np.sum(missed * (features @ missed[..., np.newaxis])[..., 0], axis=1) / metric.n
-        widened += 0.5 * np.log1p(np.maximum(square, 0.0) / (release.fit.scale * law.std) ** 2) / len(looks)
+        part = np.maximum(square, 0.0) / (release.fit.scale * clipped.std) ** 2
+        widened += 0.5 * np.log1p(part) / len(looks)
     return (varying @ release.fit.coef - possible) @ varying, widened, place
 
 
-def _by_steps(release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatArray, noise: _Noise) -> _Left:
-    """Return the same by the steps of the fit, where the noise hides directions of the features.
+def _by_steps(
+    release: LookRelease, clipped: ClippedErrors, metric: Metric, own: FloatArray, noise: _Noise
+) -> _Left:
+    """Return the same by the steps of the fit, if the noise hides directions of the features.
 
-    The error of the first fit is made of the noise of the moments, the rows' own spread, and what the
-    regulariser takes. A look multiplies it by what its moments miss, where the noise E of the moments acts on
-    an error as a random vector of the size of E, drawn anew for every look; and adds its own noise and the
-    rows' spread, the same in all looks.
+    The error of the first fit is made of the noise of the moments, the rows' own spread, and the shrinkage of
+    the regulariser. A look multiplies it by what its moments miss. There the noise E of the moments acts on
+    an error as a random vector of the size of E, drawn again for every look. The look adds its own noise and
+    the rows' spread, the same in all looks.
     """
     fit = release.fit
-    slopes, variance = metric.vectors.T @ fit.coef, (fit.scale * law.std) ** 2
+    slopes, variance = metric.vectors.T @ fit.coef, (fit.scale * clipped.std) ** 2
     error = (np.clip(metric.values, 0.0, None) / metric.raised - 1.0) * slopes
     first = np.sqrt(noise_of_equations(release.moments, metric, fit.coef))
     error = error + (noise.draw(own.shape) * first) @ metric.vectors / metric.raised
@@ -640,7 +612,7 @@ def _by_steps(release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatA
     mean_error, place, widened = np.zeros_like(error), np.zeros((len(own), 2)), np.zeros(len(own))
     for number, look in enumerate(release.looks):
         drawn = noise.of(look, len(own))
-        share, spread = _share_and_spread(look, law, metric)
+        share, spread = _share_and_spread(look, clipped, metric)
         size = np.sqrt(np.sum(error**2, axis=1, keepdims=True))
         acting = noise.draw(error.shape) * (metric.entry * size)
         missed = (error**2) @ metric.plausible / (metric.n * variance)
@@ -653,27 +625,25 @@ def _by_steps(release: LookRelease, law: ClippedLaw, metric: Metric, own: FloatA
     return mean_error @ metric.vectors.T, widened, place
 
 
-def _share_and_spread(look: Look, law: ClippedLaw, metric: Metric) -> tuple[float, float]:
+def _share_and_spread(look: Look, clipped: ClippedErrors, metric: Metric) -> tuple[float, float]:
     """Return the share of unclipped rows, and the root mean square of clipped residuals."""
-    share = max(law.share(look.fit.scale, look.clip), 1e-3)
+    share = max(clipped.share(look.fit.scale, look.clip), 1e-3)
     return share, float(np.sqrt(np.clip(look.sums[-1] / metric.n, 0.0, 1.0))) * look.clip
 
 
-def looks_warning(release: LookRelease, replicates: ScaledFit, constant: FloatArray | None) -> str | None:
-    """Return why a constant may predict better than a fit, or why intervals are too narrow, or None.
+def looks_may_be_noise(release: LookRelease, replicates: ScaledFit) -> bool:
+    """Return whether a constant may predict as well as a fit with looks.
 
     Parameters
     ----------
     release : LookRelease
     replicates : ScaledFit
         Of `bootstrap_looks`, by steps.
-    constant : ndarray of shape (k, n_features), default=None
-        As in `varying_directions`.
 
     Notes
     -----
-    Slopes b with an error e gain b*'C b* - e'C e over none, b* being the true ones. What b'C b exceeds that
-    by is 2 e'C e on average, and its standard error that of the two products.
+    Let b* be the true slopes and e the error of the slopes b. They gain b*'C b* - e'C e over none. b'C b
+    exceeds this by 2 e'C e on average, and its standard error is that of the two products.
     """
     metric, slopes = Metric.of(release.moments), release.fit.coef
     weights = np.clip(metric.values, 0.0, None)
@@ -682,6 +652,4 @@ def looks_warning(release: LookRelease, replicates: ScaledFit, constant: FloatAr
     losses = (errors**2) @ weights
     gain = float(weights @ along**2 - 2.0 * losses.mean())
     spread = np.hypot(np.std(2.0 * (errors * along) @ weights), np.std(losses))
-    if gain > spread:
-        return None if slopes_are_told(release.moments, constant) else UNTOLD
-    return HIDDEN
+    return not gain > spread

@@ -23,7 +23,7 @@ from ...rounds._plans.moments import (
     choose_exponent,
 )
 from ...utils._public_module import public_module
-from .._distributions import ErrorDistribution, clipped_law
+from .._distributions import ErrorDistribution, clipped_errors
 from .released_moments import (
     FitTask,
     MomentRelease,
@@ -43,41 +43,43 @@ from .released_moments import (
     squared_l2_look,
 )
 
-# Shares of the budget: the moments, and the counts of residuals. Simulations with 10 and 30 normal columns,
-# 10,000 to 1,000,000 rows, both mechanisms: a quarter to a half for the moments made little difference where
-# looks are many.
+# Shares of the budget: the moments, and the counts of residuals. In simulations with 10 and 30 normal
+# columns, 10,000 to 1,000,000 rows and both mechanisms, a quarter to a half for the moments made little
+# difference if there are many looks.
 MOMENTS_SHARE = Fraction(3, 10)
 COUNTS_SHARE = Fraction(1, 20)
 _REST = 1 - MOMENTS_SHARE - COUNTS_SHARE
-#: Numbers of looks that are compared. Where noise hides the moments, every look goes a small part of the way.
+#: Numbers of looks that are compared. If noise hides the moments, every look goes a small part of the way.
 NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-# Weight of what looks leave of the first error, which is a guess where that of their noise is known. On seven
-# designs, four with Gaussian noise and bounds that fit or are ten times too wide, three with Laplace noise, 1
-# lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with Laplace noise.
+# Weight of the part of the first error that looks leave: it is a guess, and the error of their noise is
+# known. On seven designs (four with Gaussian noise and bounds that fit or are ten times too wide, three with
+# Laplace noise), 1 lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with
+# Laplace noise.
 _CAUTION = 4.0
-# Share of the budget of a check of the predictions, which is made where by the first moments the expected
-# error is beyond this part of the target's variance; where it is so many variances, all of the rest. On four
-# tables and simulations of three laws (3 to 30 columns, 500 to 50,000 rows, epsilon .5 to 4) nearly all fits
-# far below a constant were beyond .2, and those of which looks had found most of the slopes below.
+# Share of the budget of a check of the predictions. It is made if, by the first moments, the expected error
+# exceeds this part of the target's variance. If it is so many variances, the check gets all of the rest. On
+# four tables and simulations of three distributions (3 to 30 columns, 500 to 50,000 rows, epsilon 0.5 to 4)
+# nearly all fits far below a constant were beyond 0.2. Fits of which looks had found most of the slopes were
+# below it.
 CHECK_SHARE = Fraction(1, 5)
 _DANGER, _HOPELESS = 0.2, 2.0
-# Where there are no looks, the public norm of the noise of moments, per row, beyond which the moments get
-# that share alone, and a check the rest: one and a half times what uniform columns vary by.
+# If there are no looks: the public norm of the noise of moments, per row, beyond which the moments get that
+# share alone, and a check the rest. It is one and a half times the variance of uniform columns.
 _DROWNED = 0.5
-# Standard deviations of predictions that a check looks at: an outlier in 400 of a normal one is clipped.
+# Range of predictions in a check, in their standard deviations: an outlier in 400 of a normal one is clipped.
 _REACH = 3.0
 # Weights of target and predictions in a check: at 2 the sensitivity is shared about evenly.
 _OF_CHECK = 2
-# Variance of what is uniform between its bounds.
+# Variance of a variable that is uniform between its bounds.
 _UNIFORM = 1 / 3
-# Standard deviation of what slopes are to be multiplied by, about what is expected without a check: from 0 to
-# 1 it may be anything.
+# Standard deviation of the factor of the slopes about its expected value without a check: it may be anything
+# from 0 to 1.
 _SPREAD = 0.5
 # Quantiles of the distribution beyond which the counts have one cell on each side.
 _TAIL = 0.0002
-# Bits of rows and of residuals below which there are no looks: rounding toward zero would show.
+# Bits of rows and of residuals below which there are no looks: rounding toward zero would matter.
 _FEWEST_BITS = 7
-#: Cells of the counts: between quantiles of the distribution, and two beyond.
+#: Cells of the counts: between quantiles of the distribution, and two beyond. Set by hand.
 N_CELLS = 50
 
 
@@ -103,7 +105,7 @@ class LookPlan:
     neighbours : Neighbours
     mechanism : {"laplace", "gaussian"}
     bits : int
-        Of rows, and of residuals.
+        Of rows and of residuals.
     """
 
     neighbours: Neighbours
@@ -115,8 +117,8 @@ class LookPlan:
 
         Notes
         -----
-        **Privacy**: residuals and rows are integers within their bounds, whatever the line and the clip are,
-        so that the sums have the sensitivity of `l1_look` or `squared_l2_look`, times the rows of a unit.
+        **Privacy**: residuals and rows are integers within their bounds, whatever the line and the clip are.
+        So the sums have the sensitivity of `l1_look` or `squared_l2_look`, times the rows of a unit.
         """
         sums = LooksPlan(replace(grid, exponent=self.bits), line, clip, self.bits)
         noise = self.noise(grid.n_features, amount)
@@ -151,10 +153,10 @@ class LookPlan:
         return noise_scales(self.mechanism, weights, codes, whole, amount)
 
     def hides_quartiles(self, n: float, amount: Fraction) -> bool:
-        """Return whether the noise of counts of n residuals hides what the looks start from.
+        """Return whether the noise of counts of n residuals hides the quartiles, from which looks start.
 
-        A quartile is where half of the cells, or fewer, add up to a quarter of the rows: it is hidden where
-        the standard deviation of the noise of that sum is a quarter of the rows.
+        A quartile is found where half of the cells, or fewer, add up to a quarter of the rows. It is hidden
+        if the standard deviation of the noise of that sum is a quarter of the rows.
         """
         std = float(self.noise_of_counts(N_CELLS, amount).std[0])
         return std * float(np.sqrt(N_CELLS / 2)) > n / 4
@@ -166,8 +168,8 @@ class LookPlan:
 
         Notes
         -----
-        **Privacy**: a row is in one cell: replaced, it moves the counts by 2 in L1 and in squared L2, added
-        or removed by 1.
+        **Privacy**: a row is in one cell. Replacing it moves the counts by 2 in L1 and in squared L2, adding
+        or removing it by 1.
         """
         cells = CellsPlan(((ResidualAxis(replace(grid, exponent=self.bits), line, edges),),))
         noise = self.noise_of_counts(cells.n_sums, amount)
@@ -180,7 +182,7 @@ class LookPlan:
 
 
 def plan_looks(neighbours: Neighbours, budget: FitBudget, n_rows: int, least: Fraction) -> LookPlan | None:
-    """Choose the grid of looks by public numbers alone; None where no grid is fine enough for so many rows.
+    """Choose the grid of looks by public numbers alone; None if no grid is fine enough for so many rows.
 
     Parameters
     ----------
@@ -205,9 +207,9 @@ class ResidualRelease:
     Attributes
     ----------
     edges : ndarray of shape (n_cells - 1,)
-        Between cells; the first and the last cell have no end.
+        Ends between cells; the first and the last cell have no end.
     counts : ndarray of shape (2, n_cells)
-        Row 0: censored, of which there are none; row 1: complete. May be negative.
+        Row 0: censored rows, of which there are none; row 1: complete rows. Counts may be negative.
     noise_std : float
         Standard deviation of the noise of every count.
     """
@@ -220,12 +222,12 @@ class ResidualRelease:
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What one look released, about which fit.
+    """One look: what it released, and about which fit.
 
     Attributes
     ----------
     fit : ScaledFit
-        About which residuals were taken.
+        The fit that residuals were taken about.
     clip : float
         Of residuals, in scaled units.
     sums : ndarray of shape (n_features + 2,)
@@ -252,10 +254,10 @@ class LookRelease:
         About the fit to the moments, in units of its scale.
     looks : tuple of Look
     n_averaged : int
-        The fit is the mean of what the last looks led to.
+        The fit is the mean of the fits that so many last looks led to.
     fit : ScaledFit
     ends : HistogramRelease or None
-        Counts of times within and beyond the bounds of the target, where they were released first.
+        Counts of times within and beyond the bounds of the target, if they were released first.
     """
 
     moments: MomentRelease
@@ -275,16 +277,17 @@ class LookRelease:
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class PredictionCheck:
-    """What a check of predictions released.
+    """Release of a check of predictions.
 
     Attributes
     ----------
     release : MomentRelease
-        Moments of (1, y', p'), with p' the prediction less its mean, in units of `reach`, clipped to [-1, 1].
+        Moments of (1, y', p'). Here p' is the prediction less its mean, in units of `reach`, clipped to
+        [-1, 1].
     reach : float
         In half-widths of the target.
     mean : ndarray of shape (n_features,)
-        Of the features, by the first moments: predictions there are 0.
+        Means of the features by the first moments: predictions are 0 there.
     """
 
     release: MomentRelease
@@ -293,7 +296,7 @@ class PredictionCheck:
 
     @property
     def slope(self) -> tuple[float, float]:
-        """What the slopes are best multiplied by, and its standard error by the noise."""
+        """The factor of the slopes that predicts best, and its standard error by the noise."""
         matrix, std = self.release.matrix, self.release.noise_std
         n = max(float(matrix[0, 0]), 1.0)
         centred = matrix - np.outer(matrix[0], matrix[0]) / n
@@ -308,7 +311,7 @@ class PredictionCheck:
         return slope > error
 
     def factor(self, expected: float) -> float:
-        """Return what the slopes are to be multiplied by, from 0 to 1, given what is expected without it."""
+        """Return the factor for the slopes, from 0 to 1, given the one that is expected without a check."""
         slope, error = self.slope
         return float(np.clip((slope * _SPREAD**2 + expected * error**2) / (_SPREAD**2 + error**2), 0.0, 1.0))
 
@@ -341,11 +344,11 @@ class Metric:
 
     @classmethod
     def of(cls, release: MomentRelease) -> "Metric":
-        """Take them from a release."""
+        """Compute them from a release."""
         n = max(float(release.matrix[0, 0]), 1.0)
         mean = np.clip(release.matrix[0, 2:] / n, -1.0, 1.0)
         values, vectors = np.linalg.eigh(release.matrix[2:, 2:] - n * np.outer(mean, mean))
-        # Rows in [-1, 1]; the least keeps the inverse finite where there is no noise to speak of.
+        # Rows are in [-1, 1]. The least value keeps the inverse finite without noise.
         level = noise_level(release)
         raised = np.maximum(values, max(level, 1e-9 * n))
         # Centred moments are off by E - m e' - e m', with e the noise of the features' sums.
@@ -355,9 +358,9 @@ class Metric:
 
     @property
     def plausible(self) -> FloatArray:
-        """Eigenvalues, where those that the noise hides count as the mean of all, which it hides far less.
+        """Eigenvalues; those that the noise hides count as the mean of all, which it hides far less.
 
-        The mean counts as the noise of one entry over the root of their number at least, its own error.
+        The mean is at least the noise of one entry over the root of their number, which is its own error.
         """
         least = max(self.entry, 1e-9 * self.n) / np.sqrt(len(self.values))
         return np.maximum(self.values, np.clip(self.values.mean(), least, max(0.25 * self.level, least)))
@@ -366,8 +369,8 @@ class Metric:
 def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray) -> FloatArray:
     """Return the variances of the noise of the equations of slopes at a fit, per feature.
 
-    The sum of centred features times residuals of a line with the constant a is off by
-    e_y - E b - a e_x - m (e_0y - e_x . b), where the e are the noises of sums and products.
+    The sum of centred features times residuals of a line with the constant a has the error
+    e_y - E b - a e_x - m (e_0y - e_x . b). The e are the noises of sums and products.
     """
     variances, squares = release.noise_std**2, coef**2
     constant = np.clip(release.matrix[0, 1] / metric.n, -1.0, 1.0) - metric.mean @ coef
@@ -376,7 +379,7 @@ def noise_of_equations(release: MomentRelease, metric: Metric, coef: FloatArray)
 
 
 def n_averaged(number: int) -> int:
-    """Return how many of the last looks the fit is the mean of: half of them."""
+    """Return the number of last looks of which the fit is the mean: half of them."""
     return max(1, number // 2)
 
 
@@ -388,25 +391,25 @@ def line_of(fit: ScaledFit, center: float) -> FloatArray:
 
 def next_fit(metric: Metric, look: Look, distribution: ErrorDistribution) -> ScaledFit:
     """Return the fit that a look leads to."""
-    law, fit, clip = clipped_law(distribution), look.fit, look.clip
-    share = max(law.share(fit.scale, clip), 1e-3)
+    clipped, fit, clip = clipped_errors(distribution), look.fit, look.clip
+    share = max(clipped.share(fit.scale, clip), 1e-3)
     sums = look.sums * clip
     equations = (sums[1:-1] - metric.mean * sums[0]) @ metric.vectors / metric.raised
     slopes = equations @ metric.vectors.T / share
     means = np.clip([look.sums[0] / metric.n, look.sums[-1] / metric.n], [-1, 0], 1) * [clip, clip**2]
-    shift, scale = law.locate(means[0], means[1], clip, fit.scale)
+    shift, scale = clipped.locate(means[0], means[1], clip, fit.scale)
     return ScaledFit(fit.intercept + shift - slopes @ metric.mean, fit.coef + slopes, scale)
 
 
 def _placed(fit: ScaledFit, residuals: ResidualRelease, distribution: ErrorDistribution) -> ScaledFit:
-    """Return the fit with location and scale by the quartiles of the noisy counts."""
+    """Return the fit with location and scale from the quartiles of the noisy counts."""
     counts = residuals.counts[1]
     shares = np.maximum.accumulate(np.cumsum(counts))[:-1] / max(counts.sum(), 1.0)
     wanted = np.array([0.25, 0.5, 0.75])
     low, middle, high = np.interp(wanted, shares, residuals.edges)
-    law = distribution.quantile(wanted)
-    factor = max((high - low) / (law[2] - law[0]), 1.0 / len(counts))
-    shift = middle - factor * law[1]
+    standard = distribution.quantile(wanted)
+    factor = max((high - low) / (standard[2] - standard[0]), 1.0 / len(counts))
+    shift = middle - factor * standard[1]
     return ScaledFit(fit.intercept + shift * fit.scale, fit.coef, fit.scale * factor)
 
 
@@ -422,14 +425,14 @@ def fit_of_moments(
 ) -> ScaledFit:
     """Return the fit to moments about which residuals are counted.
 
-    Noise may bring the mean squared residual to nothing. About so small a scale no residual would be in a
-    cell that tells anything: the scale is that of the noise's own standard deviation at least, as far as the
-    target's bounds let any be.
+    Noise may reduce the mean squared residual to nothing. With so small a scale, the cells of the counts
+    would contain no information. So the scale is at least that of the noise's own standard deviation, within
+    the target's bounds.
     """
     fit = solve_moments(release, distribution, "floor", scale_limits)
     w = np.r_[-fit.intercept, 1.0, -fit.coef] ** 2
     products = release.noise_std**2 * np.outer(w, w)
-    # Entries beside the diagonal carry one noise twice.
+    # Entries beside the diagonal carry the same noise twice.
     noise = np.sqrt(2.0 * products.sum() - np.trace(products)) / max(float(release.matrix[0, 0]), 1.0)
     least = np.sqrt(min(noise, 1.0) / distribution.variance)
     return _within(replace(fit, scale=max(float(fit.scale), float(least))), scale_limits)
@@ -471,7 +474,7 @@ class MomentFit:
             least = _REST * amount / (most_looks or NUMBERS[-1])
             looks = plan_looks(task.neighbours, task.budget, task.n_rows, least)
         if looks is not None and most_looks is None:
-            # Of so few rows the counts would tell nothing: one release of moments is better than two parts.
+            # With so few rows the counts would show nothing: one release of moments is better than two parts.
             looks = None if looks.hides_quartiles(task.n_rows, COUNTS_SHARE * amount) else looks
         share = 0 if looks is None else most_looks
         plan = cls(task, task.grid(moments_budget(task.budget, share)), looks, most_looks)
@@ -482,7 +485,7 @@ class MomentFit:
         return replace(plan, grid=task.grid(part_of(task.budget, first)), check=check, first=first)
 
     def _plan_check(self) -> int | None:
-        """Return the exponent of the grid of a check; None where there is none for such an epsilon."""
+        """Return the exponent of the grid of a check; None if there is none for such an epsilon."""
         part = part_of(self.task.budget, CHECK_SHARE)
         try:
             return choose_exponent(self.task.n_rows, largest_scale(self._of_check, part))
@@ -495,7 +498,7 @@ class MomentFit:
         return replace(self.task.neighbours, weights=MomentWeights(_OF_CHECK, _OF_CHECK, 1))
 
     def _drowned(self) -> float:
-        """Return the norm of the noise of one release of moments, per row: by public numbers alone."""
+        """Return the norm of the noise of one release of moments, per row, by public numbers alone."""
         plan = plan_moments(self.grid, self.task.neighbours, self.task.budget)
         release = plan.read(np.zeros(len(plan.rows) + 1, dtype=np.int64))
         return noise_level(release) / self.task.n_rows
@@ -521,9 +524,9 @@ class MomentFit:
 
         Notes
         -----
-        **Privacy**: the amounts add up to the budget whatever was released. Which rounds follow the first is
-        a function of what it released; each is private with its amount whatever was released before, so that
-        the whole is private with the budget, for pure differential privacy and for zCDP.
+        **Privacy**: the amounts add up to the budget whatever was released. The first release determines
+        which rounds follow. Each is private with its amount whatever was released before. So the whole is
+        private with the budget, for pure differential privacy and for zCDP.
         """
         budget, looks = self.task.budget, self.looks
         first = yield from self._moments(part_of(budget, self.first), spent, on_progress)
@@ -548,13 +551,13 @@ class MomentFit:
 
         Notes
         -----
-        **Privacy**: the line is a function of released values, and (1, y', p') a row of one feature in the
-        cube, whatever the line is: the sums have the sensitivity of `l1_moments` or `squared_l2_moments`
+        **Privacy**: the line is a function of released values, and (1, y', p') is a row of one feature in the
+        cube, whatever the line is. So the sums have the sensitivity of `l1_moments` or `squared_l2_moments`
         with one feature.
         """
-        law, exponent = self.task.distribution, self.check or 0
+        distribution, exponent = self.task.distribution, self.check or 0
         moments = release if isinstance(release, MomentRelease) else release.moments
-        fit = fit_of_moments(moments, law, self.scale_limits) if moments is release else release.fit
+        fit = fit_of_moments(moments, distribution, self.scale_limits) if moments is release else release.fit
         metric = Metric.of(moments)
         along = (metric.vectors.T @ fit.coef) ** 2
         widest = float(np.abs(fit.coef).sum())
@@ -577,18 +580,18 @@ class MomentFit:
         return plan.read(released)
 
     def _choose_number(self, plan: LookPlan, release: MomentRelease) -> tuple[int, float]:
-        """Return how many looks are expected to lead to the best slopes (0: moments again), and their error.
+        """Return the number of looks that should give the best slopes (0: moments again), and their error.
 
-        The error is the expected one of new rows, in variances of the target.
+        The error is that expected for new rows, in variances of the target.
 
         Notes
         -----
-        Released C + E in place of the features' moments C answer sums C (b - b_0) by (C + E)^-1 C (b - b_0).
-        So a look leaves (C + E)^-1 E of what was wrong, of the size of an entry of E times the square root of
-        the number of features over the eigenvalue, and adds its own noise, that of a share of the budget.
-        Along directions whose moments are raised to the level, a look goes the part of the way that their own
-        are of it. The rows' own spread counts too: without noise, least squares are best for normal errors.
-        What is compared is the expected mean squared error of new rows.
+        Looks use the released C + E in place of the features' moments C. They answer sums C (b - b_0) by
+        (C + E)^-1 C (b - b_0). So a look leaves (C + E)^-1 E of the error. This has the size of an entry of E
+        times the square root of the number of features over the eigenvalue. A look adds its own noise, that
+        of a share of the budget. Along directions whose moments are raised to the level, it goes the part of
+        the way that their own moments are of it. The rows' own spread counts too: without noise, least
+        squares are best for normal errors. The expected mean squared errors of new rows are compared.
 
         **Privacy**: a function of released values and public amounts.
         """
@@ -607,19 +610,19 @@ class MomentFit:
             return own / raised**2 + np.maximum(1 - plausible / raised, 0) ** 2 * unknown
 
         power = 2 if plan.mechanism == "laplace" else 1
-        # Two releases of moments, weighted by the inverse of their variances.
+        # Two releases of moments are weighted by the inverse of their variances.
         lower = 1.0 / (1.0 + float(again / (MOMENTS_SHARE * amount)) ** power)
         best = 0, float(plausible @ of_moments(lower * equations, np.sqrt(lower) * metric.level))
         numbers = () if plan.hides_quartiles(metric.n, again - left) else NUMBERS
         start = of_moments(equations, metric.level)
         kept = np.maximum(metric.entry * np.sqrt(len(known)) / known, 1 - plausible / known)
-        law = clipped_law(distribution)
+        clipped = clipped_errors(distribution)
         for number in numbers:
             noise = plan.std_of_look(left / number) ** 2
             averaged = n_averaged(number)
-            clip = law.choose_clip(fit.scale, float(plausible.mean()), noise / averaged)
-            share = law.share(fit.scale, clip)
-            own = law.spread(fit.scale, clip)[0, 0] * plausible
+            clip = clipped.choose_clip(fit.scale, float(plausible.mean()), noise / averaged)
+            share = clipped.share(fit.scale, clip)
+            own = clipped.spread(fit.scale, clip)[0, 0] * plausible
             # Row k: the part of the noise of look k that is in the mean of the last fits.
             passed = np.array([kept**power for power in range(number + 1)])
             parts = [
@@ -632,7 +635,7 @@ class MomentFit:
             best = min(best, (number, error), key=lambda pair: pair[1])
         n, noise = metric.n, release.noise_std[1, 1] / metric.n
         square = max(release.matrix[1, 1] / n - (release.matrix[0, 1] / n) ** 2, noise)
-        # Of moments alone the location is off by the noise of the target's mean as well.
+        # With moments alone the location has the error of the noise of the target's mean as well.
         place = 0.0 if best[0] else lower * (release.noise_std[0, 1] / n) ** 2
         return best[0], float(best[1] / n + place) / min(square, _UNIFORM)
 
@@ -646,8 +649,8 @@ class MomentFit:
     ) -> Rounds[LookRelease]:
         """Yield counts of residuals and looks; return what they released, and the fit.
 
-        Every look releases the sum of clipped residuals times rows about a fit, which is 0 on average at the
-        true slopes for every clip and every distribution of errors that does not depend on the features; the
+        Every look releases the sum of clipped residuals times rows about a fit. This is 0 on average at the
+        true slopes, for every clip and every distribution of errors that does not depend on the features. The
         released moments over the share of unclipped rows turn it into a step. A smaller clip has less noise.
 
         Notes
@@ -657,7 +660,7 @@ class MomentFit:
         grid, distribution, limits = self.grid, self.task.distribution, self.scale_limits
         amount = self.task.budget.amount
         metric = Metric.of(release)
-        law = clipped_law(distribution)
+        clipped = clipped_errors(distribution)
         fit = fit_of_moments(release, distribution, limits)
         edges = distribution.quantile(np.linspace(_TAIL, 1 - _TAIL, N_CELLS - 1))
         counting = plan.residual_counts(grid, line_of(fit, 0.0), edges * fit.scale, COUNTS_SHARE * amount)
@@ -671,8 +674,8 @@ class MomentFit:
         part = share * amount / number
         for _ in range(number):
             noise = plan.std_of_look(part) ** 2 / n_averaged(number)
-            clip = max(law.choose_clip(fit.scale, float(metric.plausible.mean()), noise), NARROWEST)
-            step = plan.look(grid, line_of(fit, law.center(clip / fit.scale)), clip, part)
+            clip = max(clipped.choose_clip(fit.scale, float(metric.plausible.mean()), noise), NARROWEST)
+            step = plan.look(grid, line_of(fit, clipped.center(clip / fit.scale)), clip, part)
             looks.append(Look(fit, clip, *plan.read(step, (yield step))))
             on_progress()
             fit = _within(next_fit(metric, looks[-1], distribution), limits)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns as codes, additive scores over them in whole numbers, and plans of their residuals."""
+"""Columns as codes, additive integer scores over them, and plans of their residuals."""
 
 import math
 from collections.abc import Callable
@@ -26,15 +26,15 @@ from .code_kernels import (
 )
 from .moments import FINEST
 
-#: Most cells of one feature: codes are of 16 bits.
+#: Most cells of one feature: codes have 16 bits.
 MOST_CELLS = 2**16
-#: Scores are multiples of it: finer than any noise, and 2^31 fit in 64 bits.
+#: Scores are multiples of it: it is finer than any noise, and a score of 2^31 fits in 64 bits.
 UNIT = 2.0**-32
-#: Largest magnitude of a score, to which it is clipped where it becomes a probability.
+#: Largest magnitude of a score, to which it is clipped before it is turned into a probability.
 LIMIT = 16.0
-# Largest magnitude of one weight; more of them than any model has add up within 64 bits.
+# Largest magnitude of one weight; 64 bits hold the sum of more weights than any model has.
 _MOST_WEIGHT = 2.0**20
-# Most columns that a plan may name, as `cells`; and most cells of a grid: room is made for their sums before
+# Most columns of a plan, as in `cells`; and most cells of a grid: memory for their sums is allocated before
 # rows are read.
 _MOST = 2**24
 # Most sums of a plan, 1 GiB.
@@ -47,20 +47,20 @@ _NONE = np.empty(0)
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class CodedFeature(Record):
-    """A column of numbers in bins, or a category that stands in one column of X a level.
+    """A column of numbers in bins, or a category with one column of X a level.
 
     Attributes
     ----------
     column : int
-        Of X; the first one of a category.
+        Column of X; for a category, the first of its columns.
     thresholds : ndarray of shape (n_bins - 1,)
-        Ascending. The bin of a number is the number of thresholds at or below it. None of a category.
+        Ascending; empty for a category. The bin of a number is the number of thresholds at or below it.
     n_levels : int
-        Of a category; 0: the column holds numbers.
+        Number of levels of a category; 0: the column holds numbers.
     missing : int or None
-        Column of X that is above 0.5 where the value is missing, whatever was filled in.
+        Column of X that is above 0.5 if the value is missing. The value that was filled in is then ignored.
     no_level : bool
-        Whether a row of no level is missing; else it is in the first cell.
+        Whether a row without a level counts as missing. Otherwise it is in the first cell.
     """
 
     column: int = stored(Fields.integer, 0, _MOST)
@@ -79,7 +79,7 @@ class CodedFeature(Record):
 
     @property
     def is_number(self) -> bool:
-        """Whether cells are bins, and so have an order."""
+        """Whether cells are bins, which have an order."""
         return self.n_levels == 0
 
     @property
@@ -89,7 +89,7 @@ class CodedFeature(Record):
 
     @property
     def n_bins(self) -> int:
-        """Number of bins, in the order of the numbers, or of levels."""
+        """Number of bins, or of levels."""
         return self.n_levels or len(self.thresholds) + 1
 
     @property
@@ -99,7 +99,7 @@ class CodedFeature(Record):
 
     @property
     def end(self) -> int:
-        """Number of columns of X that there must be."""
+        """Least number of columns of X."""
         last = self.column + max(self.n_levels, 1)
         return last if self.missing is None else max(last, self.missing + 1)
 
@@ -109,7 +109,7 @@ class CodedFeature(Record):
             fill_codes(np.ascontiguousarray(X[:, self.column], dtype=np.float64), self.thresholds, codes)
         else:
             levels = X[:, self.column : self.column + self.n_levels] > 0.5
-            # The first level that a row has, and 0 for rows of none.
+            # The first level of a row; 0 for rows without a level.
             codes[:] = np.argmax(levels, axis=1)
             if self.no_level:
                 codes[~levels.any(axis=1)] = self.n_levels
@@ -127,7 +127,7 @@ class CodedFeature(Record):
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class FeatureCodes(Record):
-    """Public description of how every feature of a row becomes a small whole number.
+    """Public description of the code, a small integer, of every feature of a row.
 
     Attributes
     ----------
@@ -163,14 +163,14 @@ class FeatureCodes(Record):
         return digest(self.to_dict())
 
     def code(self, rows: PreparedRows) -> "CodedRows":
-        """Return the codes and the targets of rows, which is all that plans over codes read."""
+        """Return the codes and the targets of rows; plans over codes read nothing else."""
         coded = CodedRows(rows)
         coded.codes(self)
         coded.X = coded.X[:, :0].copy()
         return coded
 
     def holds(self, other: Any) -> bool:
-        """Tell whether the cells of another description are made of these."""
+        """Return whether the cells of another description are unions of these."""
         same = isinstance(other, FeatureCodes) and len(other.features) == len(self.features)
         return same and all(
             replace(mine, thresholds=_NONE).to_dict() == replace(its, thresholds=_NONE).to_dict()
@@ -179,7 +179,7 @@ class FeatureCodes(Record):
         )
 
     def joined(self, finer: "FeatureCodes", codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the codes of rows of which those of a finer description are known."""
+        """Return the codes of rows, from their codes by a finer description."""
         found = np.empty(codes.shape, dtype=self._dtype)
         for code, before, feature, fine in zip(found, codes, self.features, finer.features, strict=True):
             levels = np.arange(feature.size)
@@ -194,9 +194,9 @@ class FeatureCodes(Record):
         return np.uint8 if max(self.sizes, default=0) <= 2**8 else np.uint16
 
     def codes(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the codes, uint8 or uint16 of shape (n_features, n); a row decides about its own."""
+        """Return the codes, uint8 or uint16 of shape (n_features, n); those of a row depend on it alone."""
         if X.shape[1] < self.n_columns:
-            raise ValueError("the rows do not have so many columns.")
+            raise ValueError("the rows have too few columns.")
         found = np.empty((len(self.features), len(X)), dtype=self._dtype)
         for code, feature in zip(found, self.features, strict=True):
             feature.fill(X, code)
@@ -205,7 +205,7 @@ class FeatureCodes(Record):
 
 def _read_group(group: Any) -> NDArray[np.int32]:
     whole = type(group) is list and group and all(type(value) is int for value in group)
-    # Every group is there: else a reader would make room for what nobody uses.
+    # Every group must occur: otherwise memory would be allocated for unused groups.
     if not whole or sorted(set(group)) != list(range(len(set(group)))):
         raise ValueError("cells: groups must be whole numbers from 0")
     return np.array(group, dtype=np.int32)
@@ -214,18 +214,19 @@ def _read_group(group: Any) -> NDArray[np.int32]:
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class CellGrid(Record):
-    """A partition of rows by groups of the codes of some features; a feature may come more than once.
+    """A partition of rows by groups of the codes of some features; a feature may occur more than once.
 
     Attributes
     ----------
     features : tuple of int
         Numbers of the features.
     groups : tuple of ndarray of int32
-        Group of every code, from 0, for each of them.
+        For each feature, the group of every code, from 0.
 
     Notes
     -----
-    The cell of a row has the groups as its digits, the last one fastest. No feature: one cell.
+    The groups of a row are the digits of its cell; the last one changes fastest. Without features there is
+    one cell.
     """
 
     features: tuple[int, ...] = stored(integers, 0, _MOST - 1, "cells: features and groups belong together")
@@ -255,7 +256,7 @@ class CellGrid(Record):
         return found
 
     def check(self, sizes: tuple[int, ...]) -> None:
-        """Raise ValueError where the features have other numbers of cells."""
+        """Raise ValueError if the features have other numbers of cells."""
         fits = all(
             number < len(sizes) and len(groups) == sizes[number]
             for number, groups in zip(self.features, self.groups, strict=True)
@@ -316,17 +317,17 @@ class AdditiveModel(Record):
     ----------
     codes : FeatureCodes
     base : ndarray of int64 of shape (n_outputs,)
-        In units of 2^-32, as all weights.
+        Constant, in units of 2^-32, like all weights.
     tables : tuple of ndarray of int64 of shape (n_cells, n_outputs)
-        For every feature.
+        One table for every feature.
     terms : tuple of pairs (CellGrid, ndarray of int64 of shape (n_cells, n_outputs))
     offsets : tuple of int
-        Columns of X whose numbers are added to the scores, one an output, or none.
+        Columns of X whose numbers are added to the scores: one for each output, or none.
 
     Notes
     -----
-    Whole numbers add up to the same in any order: scores that grow with every change of the model are those
-    that are added up anew, bit by bit.
+    Sums of integers do not depend on the order: scores that are updated after every change of the model equal
+    scores that are computed again, bit by bit.
     """
 
     codes: FeatureCodes = spread(FeatureCodes)
@@ -340,7 +341,7 @@ class AdditiveModel(Record):
     def constant(
         cls, codes: FeatureCodes, base: FloatArray, offsets: tuple[int, ...] = ()
     ) -> "AdditiveModel":
-        """Return the model that predicts a constant, beside the offsets."""
+        """Return the model that predicts a constant, plus the offsets."""
         tables = tuple(np.zeros((size, len(base)), dtype=np.int64) for size in codes.sizes)
         return cls(codes, to_units(base), tables, (), offsets)
 
@@ -351,7 +352,7 @@ class AdditiveModel(Record):
 
     @cached_property
     def marks(self) -> list[tuple[Any, ...]]:
-        """What tells terms apart."""
+        """Features, groups and weights of the terms, by which they are compared."""
         return [
             (cells.features, *(groups.tobytes() for groups in cells.groups), weights.tobytes())
             for cells, weights in self.terms
@@ -379,7 +380,7 @@ class AdditiveModel(Record):
         return replace(self, terms=(*self.terms, (cells, weights)))
 
     def start(self, X: NDArray[Any]) -> IntArray:
-        """Return scores of constant and offsets alone, of shape (n, n_outputs)."""
+        """Return scores of the constant and the offsets, of shape (n, n_outputs)."""
         scores = np.tile(self.base, (len(X), 1))
         if self.offsets:
             scores += to_units(X[:, list(self.offsets)])
@@ -398,13 +399,13 @@ class AdditiveModel(Record):
 
 
 def to_units(values: Any) -> IntArray:
-    """Return weights as whole numbers; what is too large, or NaN, is cut off."""
+    """Return weights as integers; large ones are clipped, and NaN becomes 0."""
     numbers = np.nan_to_num(np.asarray(values, dtype=np.float64))
     return np.rint(np.clip(numbers, -_MOST_WEIGHT, _MOST_WEIGHT) / UNIT).astype(np.int64)
 
 
 class CodedRows:
-    """Rows that count, their codes, and their scores by the last model that asked.
+    """Rows that count, their codes, and their scores by the last model.
 
     Parameters
     ----------
@@ -412,15 +413,15 @@ class CodedRows:
 
     Notes
     -----
-    What it returns is what would be made anew: codes of a row follow from the row and the description, and
-    scores are sums of whole numbers.
+    Results equal those of a new object: codes of a row depend on the row and the description, and scores are
+    sums of integers.
     """
 
     def __init__(self, rows: PreparedRows) -> None:
         rows = rows.only_kept()
-        # Where only codes are kept, X has no column.
+        # If only codes are kept, X has no column.
         self.X, self._y, self._labels = rows.X, rows.y, rows.labels
-        #: Look-ups a row that were done since the last reading or writing of scores.
+        #: Lookups a row since scores were last read or written.
         self.work = 0
         self._layout: FeatureCodes | None = None
         self._codes: Any = None
@@ -432,13 +433,13 @@ class CodedRows:
         self._kept: Any = None
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what was made for this very object before, or make it."""
+        """Return the result that was made for the same object before, or make it."""
         if self._kept_for is not key:
             self._kept_for, self._kept = key, make()
         return self._kept
 
     def strip(self) -> None:
-        """Drop what is made again in a moment, before the rest is written."""
+        """Drop what is quickly made again, before the rest is written."""
         self.work, self._grid, self._cells, self._kept_for, self._kept = 0, None, None, None, None
 
     @property
@@ -457,7 +458,7 @@ class CodedRows:
         return self._codes
 
     def cells(self, grid: CellGrid) -> NDArray[np.int32]:
-        """Return the cells of the rows, kept for a grid of several features: its term may come next."""
+        """Return the cells of the rows; those of a grid of several features are kept, for its term."""
         if grid is self._grid:
             return self._cells
         assert self._codes is not None
@@ -467,7 +468,7 @@ class CodedRows:
         return found
 
     def scores(self, model: AdditiveModel) -> IntArray:
-        """Return the scores of the rows by a model; the array is changed by later calls."""
+        """Return the scores of the rows by a model; later calls change the array."""
         codes = self.codes(model.codes)
         before, self._model = self._model, None
         if before is None or not _continues(before, model):
@@ -490,13 +491,13 @@ class CodedRows:
 
 
 def _continues(before: AdditiveModel, model: AdditiveModel) -> bool:
-    """Tell whether a model is another one with another base, other tables and further terms."""
+    """Return whether a model is `before` with another base, other tables and further terms."""
     return (
         before.offsets == model.offsets
         and len(before.terms) <= len(model.terms)
         and (
             all(old[1] is new[1] for old, new in zip(before.terms, model.terms, strict=False))
-            # Elsewhere every round's model is read from bytes.
+            # Workers read every round's model from bytes.
             or before.marks == model.marks[: len(before.terms)]
         )
     )
@@ -513,8 +514,9 @@ class CodeCountsPlan(Record):
 
     Notes
     -----
-    **Privacy.** A row is in one cell of every grid. Replacing it moves the counts of a grid by at most 2 in
-    L1 and in squared L2, adding or removing it by 1; those of t grids together by t times as much.
+    **Privacy.** A row is in one cell of every grid. Replacing it changes the counts of a grid by at most 2 in
+    L1 and in squared L2; adding or removing it, by 1. The counts of t grids together change by t times as
+    much.
     """
 
     codes: FeatureCodes = spread(FeatureCodes)
@@ -523,7 +525,7 @@ class CodeCountsPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes:
-        """What is kept of rows."""
+        """Coding of the rows that are kept."""
         return self.codes
 
     @property
@@ -546,11 +548,11 @@ class CodeCountsPlan(Record):
         return np.concatenate([*counts, np.zeros(0, dtype=np.int64)]).astype(np.int64, copy=False)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse counts that no n_rows rows have."""
+        """Raise ValueError if counts are impossible for n_rows rows."""
         refuse_sums((values < 0).any() or any(int(counts.sum()) != n_rows for counts in self.by_grid(values)))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for: counts have room for all."""
+        """Counts never overflow."""
 
     def _check_fields(self) -> None:
         for grid in self.grids:
@@ -560,12 +562,12 @@ class CodeCountsPlan(Record):
 
 @dataclass(frozen=True)
 class ClassLoss(Record):
-    """Residuals of labels: the label less its probability.
+    """Residuals of labels: the label minus its probability.
 
     Attributes
     ----------
     n_labels : int
-        2: one score, that of the second label. More: one score a label.
+        Number of labels. With 2, there is one score, that of the second label; otherwise one score a label.
     """
 
     n_labels: int = stored(Fields.integer, 2, 2**16)
@@ -594,7 +596,7 @@ class ClassLoss(Record):
 
 @dataclass(frozen=True)
 class NumberLoss(Record):
-    """Residuals of numbers: the number, scaled to [-1, 1], less its score, clipped.
+    """Residuals of numbers: the number, scaled to [-1, 1], minus its score, clipped.
 
     Attributes
     ----------
@@ -638,20 +640,20 @@ class ResidualsPlan(Record):
     Attributes
     ----------
     model : AdditiveModel
-        Public: made of what was released before.
+        Public: a function of earlier releases.
     loss : ClassLoss or NumberLoss
     grid : CellGrid
     bits : int
-        Residuals are multiples of 2^-bits (of numbers: times ``clip``), rounded toward zero.
+        Residuals are multiples of 2^-bits (for numbers, of ``clip * 2**-bits``), rounded toward zero.
 
     Notes
     -----
-    **Privacy.** In whole numbers, with ``one = 2**bits``, a row adds a vector r to the sums of one cell: for
-    two labels, and for numbers, one number of magnitude ``one`` at most; for more labels -q_i, q_i >= 0, for
-    those that are not the row's, and the sum of these q_i, at most ``one``, for the row's own. So the L1 norm
-    of r is at most ``2 * one`` then, and its squared L2 norm at most ``2 * one**2``. All of this is enforced
-    on the integers. Adding or removing a row moves the sums by r. Replacing it moves them by r - r', whether
-    in one cell or in two: at most twice the L1 norm, and four times the squared L2 norm.
+    **Privacy.** A row adds an integer vector r to the sums of one cell. Let ``one = 2**bits``. For two
+    labels, and for numbers, r is one number of magnitude at most ``one``. For more labels, r is -q_i with q_i
+    >= 0 for every other label, and the sum of these q_i, at most ``one``, for the row's own label. The L1
+    norm of r is then at most ``2 * one``, and its squared L2 norm at most ``2 * one**2``. All of this is
+    enforced on the integers. Adding or removing a row changes the sums by r. Replacing it changes them by r -
+    r', in one cell or in two: at most twice the L1 norm, and four times the squared L2 norm.
     """
 
     model: AdditiveModel = stored(record, AdditiveModel.from_dict)
@@ -662,7 +664,7 @@ class ResidualsPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes | None:
-        """What is kept of rows; offsets are columns of X."""
+        """Coding of the rows that are kept; None with offsets, which are columns of X."""
         return None if self.model.offsets else self.model.codes
 
     @property
@@ -671,7 +673,7 @@ class ResidualsPlan(Record):
         return self.grid.size * self.loss.n_outputs
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the sums, the outputs fastest."""
+        """Return the sums; the index of the output changes fastest."""
         return self.coded_sums(CodedRows(rows))
 
     def coded_sums(self, rows: CodedRows) -> IntArray:
@@ -682,7 +684,7 @@ class ResidualsPlan(Record):
         return out.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         table = values.reshape(-1, self.loss.n_outputs)
         most = n_rows * 2**self.bits
         norm = 1 if self.loss.n_outputs == 1 else 2
@@ -690,7 +692,7 @@ class ResidualsPlan(Record):
         refuse_sums(not zero or sum(abs(int(value)) for value in values) > norm * most)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         if n_rows * 2**self.bits > _MOST_SUM:
             raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 
@@ -714,7 +716,7 @@ class ColumnResidualsPlan(Record):
 
     Notes
     -----
-    **Privacy.** Of every grid a row moves the sums as it does those of a `ResidualsPlan`.
+    **Privacy.** A row changes the sums of every grid as it changes those of a `ResidualsPlan`.
     """
 
     model: AdditiveModel = stored(record, AdditiveModel.from_dict)
@@ -725,12 +727,12 @@ class ColumnResidualsPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes | None:
-        """What is kept of rows."""
+        """Coding of the rows that are kept."""
         return self.parts[0].coding
 
     @cached_property
     def parts(self) -> tuple[ResidualsPlan, ...]:
-        """Return the plans of single grids."""
+        """Plans of single grids."""
         return tuple(ResidualsPlan(self.model, self.loss, grid, self.bits) for grid in self.grids)
 
     @property
@@ -751,12 +753,12 @@ class ColumnResidualsPlan(Record):
         return np.concatenate([part.coded_sums(rows) for part in self.parts])
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         for part, sums in zip(self.parts, self.by_grid(values), strict=True):
             part.check_sums(sums, n_rows)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         self.parts[0].check_room(n_rows)
 
     def _check_fields(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plan of counts in tables of cells, and the axes that put a row into one cell."""
+"""Plan of counts in tables of cells, and the axes that assign a row to a cell."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from .code_kernels import fill_codes
 from .moments import MomentGrid, combinations_of, read_grid, read_line, residuals_of
 from .residual_kernels import fill_bins
 
-#: Magnitudes from 2^-100 to 2^100, some 1e-30 to 1e30. A constant, so that no data choose it.
+#: Magnitudes from 2^-100 to 2^100, about 1e-30 to 1e30. It is constant, so that it does not depend on data.
 OCTAVES = 100
 #: Cells of an `OctaveAxis` in the order of the numbers: negative octaves, zero, positive octaves.
 N_OCTAVES = 4 * OCTAVES + 1
@@ -26,16 +26,16 @@ N_OCTAVES = 4 * OCTAVES + 1
 ZERO = 2 * OCTAVES
 # Most cells of a plan, 1 GiB of counts.
 _MOST_CELLS = 2**27
-# Largest number of columns, labels or bins that a plan may name: room is made for them before rows are read.
+# Most columns, labels or bins of a plan: memory for them is allocated before rows are read.
 _MOST = 2**24
 # Most edges between cells of residuals: codes have two bytes.
 _MOST_EDGES = 2**16 - 1
-# Codes of an event are numbers of one byte.
+# Codes of an event have one byte.
 _MOST_KINDS = 256
 
 
 class Axis(Protocol):
-    """One way to put rows into cells."""
+    """Assigns rows to cells."""
 
     kind: ClassVar[str]
 
@@ -44,10 +44,10 @@ class Axis(Protocol):
         """Number of cells."""
 
     def codes(self, rows: PreparedRows) -> NDArray[Any]:
-        """Return the cell of every row, 0 to ``size - 1``, as integers; also of rows that do not count."""
+        """Return the cell of every row, 0 to ``size - 1``, as integers, including rows that do not count."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, the kind among them."""
+        """Return JSON values, including the kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,13 @@ class CellsPlan(Record):
     Attributes
     ----------
     tables : tuple of tuples of Axis
-        Each table has one cell for every combination of its axes' cells, the last axis fastest; no axis: one
-        cell. Tables follow each other in the sums.
+        Each table has one cell for every combination of its axes' cells; the cell of the last axis changes
+        fastest. A table without axes has one cell. The sums contain one table after the other.
 
     Notes
     -----
-    **Privacy.** A row is in exactly one cell of every table, by itself. Replacing it moves the counts of a
-    table by at most 2 in L1 and in squared L2, adding or removing it by 1.
+    **Privacy.** A row is in exactly one cell of every table, which depends on this row alone. Replacing the
+    row changes the counts of a table by at most 2 in L1 and in squared L2; adding or removing it, by 1.
 
     Examples
     --------
@@ -94,13 +94,13 @@ class CellsPlan(Record):
         return np.concatenate(counts) if counts else np.zeros(0, dtype=np.int64)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse counts that no n_rows rows have."""
+        """Raise ValueError if counts are impossible for n_rows rows."""
         ends = np.cumsum(self.sizes)[:-1]
         tables = np.split(values, ends) if self.tables else []
         refuse_sums((values < 0).any() or any(int(table.sum()) != n_rows for table in tables))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for: counts have room for all."""
+        """Counts never overflow."""
 
     def _check_fields(self) -> None:
         self._require(self.n_sums <= _MOST_CELLS, "it has too many cells")
@@ -118,7 +118,7 @@ def _count(axes: tuple[Axis, ...], size: int, rows: PreparedRows) -> IntArray:
     if len(axes) == 2:
         first, second = (_kept(axis.codes(rows), rows) for axis in axes)
         if first.dtype == second.dtype == np.int32:
-            # Leaves and labels: counted at once, without a code for both.
+            # Leaves and labels are counted without a common code.
             counts = np.zeros((axes[0].size, axes[1].size), dtype=np.int64)
             count_leaves(first, second, counts)
             return counts.ravel()
@@ -175,15 +175,15 @@ class LabelAxis(_StoredAxis):
 
 @dataclass(frozen=True)
 class LevelAxis(_StoredAxis):
-    """The level of a declared column that has an encoded column for each; one more cell for none, or missing.
+    """The level of a declared column with one encoded column a level; the last cell is for missing values.
 
     Attributes
     ----------
     start : int
-        The first of its encoded columns, one a level.
+        Position of its first encoded column.
     n_levels : int
     indicator : int or None
-        The encoded column that is 1 where the cell is missing.
+        Position of the encoded column that is 1 if the value is missing.
     """
 
     start: int = stored(Fields.integer, 0, _MOST)
@@ -212,14 +212,14 @@ class OctaveAxis(_StoredAxis):
 
     @property
     def size(self) -> int:
-        """Number of cells: octaves of both signs, and zero."""
+        """Number of cells: the octaves of both signs, and zero."""
         return N_OCTAVES
 
     def codes(self, rows: PreparedRows) -> NDArray[Any]:
         """Return the octave of every number, in the order of the numbers."""
         _require_columns(rows, self.column)
         fraction, octave = np.frexp(rows.X[:, self.column])
-        # frexp puts 2^e at the bottom of the next octave.
+        # frexp assigns 2^e to the next octave.
         octave -= np.abs(fraction) == 0.5
         np.clip(octave, -OCTAVES, OCTAVES, out=octave)
         octave += OCTAVES
@@ -230,12 +230,12 @@ class OctaveAxis(_StoredAxis):
 
 def _require_columns(rows: PreparedRows, last: int) -> None:
     if last >= rows.X.shape[1]:
-        raise ValueError("the rows do not have so many columns.")
+        raise ValueError("the rows have too few columns.")
 
 
 @dataclass(frozen=True)
 class TargetAxis(_StoredAxis):
-    """Equal bins of a numeric target between two bounds; what lies outside is in an end bin.
+    """Equal bins of a numeric target between two bounds; values outside are in the first or last bin.
 
     Attributes
     ----------
@@ -263,19 +263,20 @@ class TargetAxis(_StoredAxis):
 
 @dataclass(frozen=True)
 class SurvivalAxis(_StoredAxis):
-    """What the target tells, by equal bins of it between two bounds; what lies outside is in an end bin.
+    """Kind of observation, and equal bins of the target between two bounds; values outside are in an end bin.
 
     Attributes
     ----------
     center, half : float
         Centre and half-width of the bounds on the scale of the model.
     n_bins : int
-        Cells 0 to ``n_bins - 1`` are of censored rows, the next of events; then, where there are four tables,
-        of rows whose event came earlier, and of intervals, by their middle between the bounds.
+        Number of bins. Cells 0 to ``n_bins - 1`` are for censored rows, the next ``n_bins`` for events. With
+        four tables, rows whose event came earlier follow, and then intervals, by their middle between the
+        bounds.
     n_tables : {2, 4}, default=2
-        With two tables every row that is not censored counts as an event.
+        With two tables, every row that is not censored counts as an event.
     below : bool, default=False
-        Whether events below the lower bound are in a cell of their own, the last one.
+        Whether events below the lower bound have a cell of their own, which is the last one.
     """
 
     center: float = stored(Fields.number)
@@ -291,7 +292,7 @@ class SurvivalAxis(_StoredAxis):
         return self.n_tables * self.n_bins + self.below
 
     def codes(self, rows: PreparedRows) -> IntArray:
-        """Return the cell of every row; ValueError where a target is NaN or infinite."""
+        """Return the cell of every row; ValueError if a target is NaN or infinite."""
         y, event = rows.times_and_events()
         if event.shape != y.shape:
             raise ValueError("every time needs an event.")
@@ -321,15 +322,15 @@ class ErrorAxis(_StoredAxis):
     ----------
     grid : MomentGrid
     theta : ndarray of shape (n_features + 2,)
-        Public, or made of released values; index 0 the constant, 1 the target, then the features.
+        Coefficients of the constant, the target and the features, in this order: public or released values.
     edges : ndarray of shape (n_edges,)
-        Increasing. An error on an edge is in the cell above it; there is one cell more than edges.
+        Increasing edges between the ``n_edges + 1`` cells. An error on an edge is in the cell above it.
     tables : tuple of int
-        Table of every code of an event, 0 being the first: censored rows, then events.
+        Table of every code of an event, from 0: censored rows, then events.
 
     Notes
     -----
-    **Privacy.** The error is added up in one fixed order, and follows from the row and the axis alone.
+    **Privacy.** The error is summed in one fixed order, and depends only on the row and the axis.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -346,14 +347,14 @@ class ErrorAxis(_StoredAxis):
         return (max(self.tables) + 1) * (len(self.edges) + 1)
 
     def codes(self, rows: PreparedRows) -> IntArray:
-        """Return the cell of every row; ValueError where a value is NaN or infinite."""
+        """Return the cell of every row; ValueError if a value is NaN or infinite."""
         y, event = rows.times_and_events(self.grid.n_features)
         if len(event) and int(event.max()) >= len(self.tables):
             raise ValueError("the rows have kinds of observation that the plan does not count.")
         codes = np.array(self.tables, dtype=np.int64)[event] * (len(self.edges) + 1)
         weights = self.theta[[*range(2, self.grid.size), 1, 0]]
         for here, _, errors in combinations_of(self.grid, weights, rows.X, y):
-            # Huge parameters may give no number; it is in the last cell.
+            # Huge parameters may give NaN, which is in the last cell.
             codes[here] += np.searchsorted(self.edges, errors, side="right")
         return codes
 
@@ -371,13 +372,13 @@ class ResidualAxis(_StoredAxis):
     ----------
     grid : MomentGrid
     line : ndarray of shape (n_features + 1,)
-        The constant, then the slopes, in scaled units: public, or made of released values.
+        The constant, then the slopes, in scaled units: public or released values.
     edges : ndarray of shape (n_edges,)
-        Increasing, in half-widths of the target; a residual on an edge is in the cell above it.
+        Increasing, in half-widths of the target. A residual on an edge is in the cell above it.
 
     Notes
     -----
-    **Privacy.** The cell follows from the row and the axis alone.
+    **Privacy.** The cell depends only on the row and the axis.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -387,7 +388,7 @@ class ResidualAxis(_StoredAxis):
 
     @property
     def size(self) -> int:
-        """Number of cells, one more than edges."""
+        """Number of cells: one more than edges."""
         return len(self.edges) + 1
 
     def codes(self, rows: PreparedRows) -> NDArray[Any]:
@@ -410,5 +411,5 @@ _AXES = (ErrorAxis, LeafAxis, LabelAxis, LevelAxis, OctaveAxis, ResidualAxis, Su
 
 
 def axis_from_dict(content: Any) -> Axis:
-    """Restore an axis of any kind; ValueError for what none would write."""
+    """Restore an axis of any kind; ValueError for anything that no axis would write."""
     return of_kind(content, _AXES, "a table has an axis of an unknown kind")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plan of a description: tables that the domain alone decides, and the cell of each that a row is in."""
+"""Plan of a description: tables that depend on the domain alone, and the cells of rows in them."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -17,36 +17,36 @@ from ...utils._json_documents import Fields
 from .._codec import Record, integers, maybe, refuse_sums, stored, texts
 from .._tables import has_names
 
-#: What `TableDomain.read_columns` returns: values and where they are unusable.
+#: Result of `TableDomain.read_columns`: values, and a mask of those that are unusable.
 Readings = Mapping[str, tuple[FloatArray, BoolArray]]
-#: Returns so many numbers, uniform in [0, 1).
+#: Returns a given number of values, uniform in [0, 1).
 Coins = Callable[[int], FloatArray]
-#: Cells of all tables together; a plan with more is a mistake, and would take the memory of a machine.
+#: Most cells of all tables together. A plan with more is a mistake, and could exhaust the memory.
 MOST_CELLS = 2**22
-# Bins of a number in a crosstab where no cut points are declared: a table of rows and columns to be read.
+# Bins of a number in a crosstab without declared cut points: few enough for a table that people read.
 _COARSE = 4
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Public intervals of a range: each is cut into so many equal ones, on so many levels."""
+    """Public intervals of a range: on each level, every interval is divided into `branches` equal parts."""
 
     branches: int
     n_levels: int
 
     @property
     def n_points(self) -> int:
-        """Points of the grid that numbers are rounded to: those of the last level."""
+        """Number of grid points to which numbers are rounded: those of the last level."""
         return int(self.branches**self.n_levels)
 
 
 @dataclass(frozen=True)
 class NumberTable:
-    """Counts of a column of numbers, rounded at random to points of a grid, and of the missing ones.
+    """Counts of a column of numbers, rounded at random to points of a grid, and of missing values.
 
-    A value between two points goes to the upper one with the probability that keeps its expectation, so
-    means of the counts have no error of binning. The points are leaves of a tree, and every level of it is
-    a table: a row is in one cell of each.
+    A value between two points is rounded up with the probability that keeps its expectation. Means of the
+    counts therefore have no binning error. The points are leaves of a tree, and every level of the tree is a
+    table: a row is in one cell of each.
     """
 
     name: str
@@ -55,7 +55,7 @@ class NumberTable:
 
     @property
     def sizes(self) -> list[int]:
-        """Nodes of each level, and one cell for missing values and those that are no number."""
+        """Nodes of each level, and one cell for missing values and values that are not numbers."""
         return [int(self.tree.branches**level) + 1 for level in range(1, self.tree.n_levels + 1)]
 
     def codes(self, readings: Readings, coins: Coins) -> list[IntArray]:
@@ -79,7 +79,7 @@ class LevelTable:
 
     @property
     def size(self) -> int:
-        """Levels, one cell for values that are none of them, and one for missing ones."""
+        """Levels, one cell for other values, and one for missing values."""
         return len(self.labels) + 2
 
     def codes(self, readings: Readings, coins: Coins) -> IntArray:
@@ -100,7 +100,7 @@ class Axis:
     cuts: tuple[float, ...] = ()
 
     def codes(self, readings: Readings) -> IntArray:
-        """Return the position of every row, -1 where the value is missing or none of the column."""
+        """Return the position of every row; -1 if the value is missing or not declared."""
         values, _ = readings[self.name]
         known = ~np.isnan(values)
         if is_measured(self.column):
@@ -111,7 +111,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class CrossTable:
-    """Counts of pairs of values, and of rows where one of the two is not known."""
+    """Counts of pairs of values, and of rows with an unknown value."""
 
     first: Axis
     second: Axis
@@ -135,11 +135,11 @@ class CrossTable:
 
 @dataclass(frozen=True)
 class SurvivalTable:
-    """Counts of durations by interval, by whether the event was seen, and by group.
+    """Counts of durations by interval, by whether the event was observed, and by group.
 
-    The cells of a group are the events of all intervals, the censored rows of all intervals, and the rows
-    that were still observed after the last; one more cell, of no group, counts rows where something is not
-    known. Of so many intervals (`every`) the end of the last is printed.
+    Each group has a cell for the events and a cell for the censored rows of every interval, and a cell for
+    the rows observed beyond the last interval. One further cell counts rows with an unknown value. The curve
+    is printed at the end of every `every`-th interval.
     """
 
     time: str
@@ -152,7 +152,7 @@ class SurvivalTable:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the groups; one without a name where there are none."""
+        """Names of the groups; one empty name if there are no groups."""
         return ("",) if self.group is None else self.group.labels
 
     @property
@@ -169,10 +169,10 @@ class SurvivalTable:
             group = self.group.codes(readings)
             known &= group >= 0
         place = np.where(known, share_of_range(self.column, times), 0.0) * self.n_bins
-        # Intervals are open below: an event at an end has happened by then.
+        # Intervals are open below: an event at the end of an interval belongs to it.
         interval = np.clip(np.ceil(place) - 1, 0, self.n_bins - 1)
         code = interval + np.where(events == 1, 0, self.n_bins)
-        # What happens after the upper bound is not observed.
+        # Events after the upper bound are not observed.
         code = np.where(np.where(known, times, 0.0) > self.column.upper, 2 * self.n_bins, code)
         code += group * (2 * self.n_bins + 1)
         return np.where(known, code, self.size - 1).astype(np.int64)
@@ -183,14 +183,14 @@ CountTable = NumberTable | LevelTable | CrossTable | SurvivalTable
 
 @dataclass(frozen=True)
 class TablePlan:
-    """All tables of a description: public.
+    """All tables of a description; public.
 
     Attributes
     ----------
     names : tuple of str
-        Columns that are described by a table of their own.
+        Columns with a table of their own.
     tables : tuple
-        First those of the columns, then the crosstabs, then survival.
+        The tables of the columns, then the crosstabs, then survival.
     """
 
     names: tuple[str, ...]
@@ -198,12 +198,12 @@ class TablePlan:
 
     @property
     def n_levels(self) -> list[int]:
-        """Of every table, how many it is released as."""
+        """Number of released tables of each table: the levels of a tree, otherwise 1."""
         return [table.tree.n_levels if isinstance(table, NumberTable) else 1 for table in self.tables]
 
     @property
     def sizes(self) -> list[int]:
-        """Numbers of cells, of a table with levels that of each."""
+        """Numbers of cells of all released tables."""
         found = [table.sizes if isinstance(table, NumberTable) else [table.size] for table in self.tables]
         return [size for sizes in found for size in sizes]
 
@@ -220,19 +220,19 @@ class TablePlan:
         return list(found)
 
     def codes(self, readings: Readings, coins: Coins) -> list[IntArray]:
-        """Return for every table, of one with levels for each, the cell of every row."""
+        """Return the cell of every row in every released table."""
         found = [table.codes(readings, coins) for table in self.tables]
         return [code for codes in found for code in (codes if isinstance(codes, list) else [codes])]
 
 
 @dataclass(frozen=True, eq=False)
 class DescriptionPlan(Record):
-    """Counts of a `TablePlan`, of tables that are read where they are.
+    """Counts of a `TablePlan`, over tables that stay in place.
 
     Attributes
     ----------
     names : tuple of str
-    crosstabs, survival : as `plan_tables` takes them, every cut point given
+    crosstabs, survival : as in `plan_tables`, with all cut points
     branches, n_levels, n_times, every : int
     happened, censored : list
         The coding of events.
@@ -277,9 +277,9 @@ class DescriptionPlan(Record):
         return sum(self.sizes)
 
     def table_sums(self, table: Any, domain: TableDomain) -> tuple[IntArray, int]:
-        """Return the counts of a table, and its number of rows; numbers are rounded by coins of this process.
+        """Return the counts of a table, and its number of rows. This process draws the random rounding.
 
-        No cell is an error.
+        No cell causes an error.
         """
         coding, tree = EventCoding.of(self.happened or None, self.censored or None), Tree(*self._tree)
         plan = plan_tables(
@@ -301,19 +301,19 @@ class DescriptionPlan(Record):
         raise TypeError("a description reads tables: see table_sums.")
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse counts that no n_rows rows have."""
+        """Raise ValueError if counts are impossible for n_rows rows."""
         found = np.split(values, np.cumsum(self.sizes)[:-1])
         refuse_sums((values < 0).any() or any(int(table.sum()) != n_rows for table in found))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for: counts have room for all."""
+        """Counts never overflow."""
 
     def _check_fields(self) -> None:
         self._require(self.n_sums <= MOST_CELLS, "it has too many cells")
 
 
 def _declared(table: Any, names: list[str]) -> Any:
-    """Return the columns that the domain declares; a table elsewhere may have others, for fits."""
+    """Return the columns that the domain declares; a table may also have other columns, for fits."""
     if isinstance(table, Mapping):
         return {name: table[name] for name in names if name in table}
     if has_names(table):
@@ -331,7 +331,7 @@ def plan_tables(
     every: int = 1,
     coding: EventCoding = TRUE_OR_FALSE,
 ) -> TablePlan:
-    """Return the tables that were asked for; an error where the domain does not declare what they need."""
+    """Return the requested tables; raise an error if the domain does not declare their columns."""
     names = domain.names if columns is None else _names_of(columns, "columns", domain)
     if len(set(names)) < len(names):
         raise ValueError("columns names a column twice.")
@@ -344,21 +344,21 @@ def plan_tables(
     plan = TablePlan(names, tuple(tables))
     if sum(plan.sizes) > MOST_CELLS:
         raise ValueError(
-            f"the tables have more than {MOST_CELLS} cells: take fewer bins, levels or crosstabs."
+            f"the tables have more than {MOST_CELLS} cells: use fewer bins, levels or crosstabs."
         )
     return plan
 
 
 def share_of_range(column: Column, values: FloatArray) -> FloatArray:
-    """Return where values lie between the bounds, 0 to 1, clipped; NaN stays."""
+    """Return the position of values between the bounds, from 0 to 1, clipped; NaN stays."""
     lower, upper = column.read_bounds()
-    # Halves: the difference of two large bounds is infinite.
+    # Halved first: the difference of two large bounds may be infinite.
     with np.errstate(over="ignore"):
         return np.clip((values / 2 - lower / 2) / (upper / 2 - lower / 2), 0.0, 1.0)
 
 
 def is_measured(column: Column) -> bool:
-    """Tell whether a column holds numbers or dates, and not levels."""
+    """Return whether a column holds numbers or dates, and not levels."""
     return isinstance(column, NumberColumn | DateColumn)
 
 
@@ -384,7 +384,7 @@ def _cross_table(pair: Any, domain: TableDomain) -> CrossTable:
 
 
 def _axis(side: Any, domain: TableDomain) -> Axis:
-    """Return the axis of a column's name, or of a pair of the name and cut points."""
+    """Return the axis for a column's name, or for a pair of a name and cut points."""
     name, cuts = (
         (side, None) if isinstance(side, str) else (*_list_of(side, "a side of a crosstab"), None)[:2]
     )
@@ -427,7 +427,7 @@ def _survival_table(
 
 
 def _as_read(coding: EventCoding, name: str, column: Column) -> EventCoding:
-    """Return the coding by the numbers that stand for its values where the column is read."""
+    """Return the coding with the numbers as which the values of the column are read."""
     if not isinstance(column, CategoricalColumn):
         if any(isinstance(value, str) for value in (*coding.happened, *coding.censored)):
             raise ValueError(f"happened is text, and {name!r} is declared as a column of another kind.")
@@ -439,7 +439,7 @@ def _as_read(coding: EventCoding, name: str, column: Column) -> EventCoding:
 
 
 def show_value(column: Column, value: float) -> str:
-    """Return a value of a column as text: a date for days since the lower bound."""
+    """Return a value of a column as text; days since the lower bound become a date."""
     if isinstance(column, DateColumn):
         return str(np.datetime64(column.start + round(value * 86_400_000_000), "us").astype("M8[D]"))
     return f"{value:.4g}"

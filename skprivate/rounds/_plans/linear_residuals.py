@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of residuals times numbers that stand for the codes of all columns: gradients of a linear part."""
+"""Plan of residuals times numbers that represent the codes of all columns: gradients of a linear part."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +15,9 @@ from .boosting import AdditiveModel, ClassLoss, CodedRows, FeatureCodes
 from .code_kernels import add_numbers
 from .moments import FINEST
 
-#: Largest magnitude of a basis, and so of the constant's.
+#: Largest magnitude of a basis, also of that of the constant.
 MOST_BASIS = 2**14
-# Rounding of a factor is far below what it is made smaller by.
+# Factors are reduced by much more than their rounding errors.
 _BELOW = 1 - 2.0**-40
 # Largest exact sum.
 _MOST_SUM = 2**62
@@ -38,34 +38,34 @@ def _read_loss(content: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class LinearResidualsPlan(Record):
-    """Sums of the residuals of an additive model times the basis of a row: a constant, then every column's.
+    """Sums of the residuals of an additive model times the basis of a row: the constant, then every column.
 
     Attributes
     ----------
     model : AdditiveModel
-        Public: made of what was released before.
+        Public: a function of earlier releases.
     loss : ClassLoss
     constant : int
         The basis of the constant.
     basis : tuple of ndarray of int64 of shape (n_cells * n_directions,)
-        For every feature the numbers that stand for its codes, the directions of a code side by side; of one
-        without directions it is empty.
+        For every feature, the numbers that represent its codes, with the directions of a code side by side.
+        Empty for a feature without directions.
     radius : int
-        Rows of a longer basis count for less.
+        Rows whose basis has a larger norm get a smaller weight.
     bits : int
         Residuals are multiples of 2^-bits.
 
     Notes
     -----
-    A row of basis z and residuals r adds r' z, where r' are the residuals times min(1, radius^2 / |z|^2): the
-    row and its residual are both made radius / |z| times as large, so that the row has a weight, and the
-    sums have the mean 0 at the best parameters still.
+    A row of basis z and residuals r adds r' z, where r' = r min(1, radius^2 / |z|^2). The row and its
+    residual are both multiplied by radius / |z|. The row thus has a weight, and the sums still have mean 0 at
+    the best parameters.
 
-    **Privacy.** z, a function of the row and the plan, and r' are whole numbers. With ``one = 2**bits``, the
-    squared norm of r is at most ``one**2`` for two labels and ``2 * one**2`` for more (`ResidualsPlan`); r'
-    is cut off toward zero, so that its norm is at most min(1, radius^2 / |z|^2) times as large, and that of
-    r' z, |r'| |z|, at most ``radius`` times the bound on |r|. Adding or removing a row moves the sums by
-    this in L2, replacing it by twice as much.
+    **Privacy.** z, a function of the row and the plan, and r' are integers. Let ``one = 2**bits``. The
+    squared norm of r is at most ``one**2`` for two labels and ``2 * one**2`` for more (`ResidualsPlan`). r'
+    is truncated toward zero, so that |r'| <= min(1, radius^2 / |z|^2) |r|. The norm of r' z is |r'| |z|, at
+    most ``radius`` times the bound on |r|. Adding or removing a row changes the sums by at most this in L2;
+    replacing it, by at most twice as much.
     """
 
     model: AdditiveModel = stored(record, AdditiveModel.from_dict)
@@ -78,7 +78,7 @@ class LinearResidualsPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes | None:
-        """What is kept of rows; offsets are columns of X."""
+        """Coding of the rows that are kept; None with offsets, which are columns of X."""
         return None if self.model.offsets else self.model.codes
 
     @cached_property
@@ -110,7 +110,7 @@ class LinearResidualsPlan(Record):
         each = np.arange(n_rows, dtype=np.int32)
         self.loss.add(rows.scores(self.model), rows.rows, each, 2**self.bits, residuals)
         factors = rows.kept(self.basis, lambda: self._factors(codes))
-        # A conversion cuts off toward zero.
+        # The conversion truncates toward zero.
         weighted = (residuals * factors[:, np.newaxis]).astype(np.int64)
         found = [self.constant * weighted.sum(axis=0)[np.newaxis]]
         for code, basis in zip(codes, self.directions, strict=True):
@@ -129,12 +129,12 @@ class LinearResidualsPlan(Record):
         return np.minimum(1.0, self.radius**2 / np.maximum(squares, 1)) * _BELOW
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         most = n_rows * self.radius * 2**self.bits
         refuse_sums(any(abs(int(value)) > most for value in values))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         if n_rows * self.radius * 2**self.bits > _MOST_SUM:
             raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 

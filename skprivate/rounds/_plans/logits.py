@@ -18,7 +18,7 @@ from .moments import BLOCK_ROWS, FINEST, MomentGrid, check_block_room, exceeds, 
 
 #: Integers of a block of rows, their weights, and their labels.
 Tiles = tuple[NDArray[np.int32], FloatArray, NDArray[np.int32]]
-# Most labels: room is made for them before rows are read.
+# Most labels: memory for them is allocated before rows are read.
 MOST_LABELS = 2**16
 # Bits of a residual and of a curvature below 1 at most.
 _MOST_BITS = 26
@@ -31,12 +31,12 @@ class ColumnMomentsPlan(Record):
     Attributes
     ----------
     grid : MomentGrid
-        Of the features; its target is not used.
+        Grid of the features; its target is not used.
 
     Notes
     -----
-    **Privacy.** A row's integers follow from the row and the grid alone: its columns x' lie in the cube or
-    the ball of the grid on the integers themselves.
+    **Privacy.** A row's integers depend only on the row and the grid. The integers themselves lie in the cube
+    or the ball of the grid.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -59,18 +59,18 @@ class ColumnMomentsPlan(Record):
         return first_two.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         sums, squares = values.reshape(2, -1)
         one = 2**self.grid.exponent
         refuse_sums(exceeds(sums, n_rows * one) or exceeds(squares, n_rows * one**2) or squares.min() < 0)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         check_block_room(n_rows, 4**self.grid.exponent)
 
 
 class GridRows:
-    """The integers of rows on a grid, and their labels: all that plans of logits read."""
+    """The integers of rows on a grid, and their labels, which are all that plans of logits read."""
 
     def __init__(self, X: NDArray[np.int32], labels: NDArray[Any] | None) -> None:
         self.X, self.labels = X, labels
@@ -103,7 +103,7 @@ class GridCoding:
         return GridRows(found, rows.labels)
 
     def holds(self, other: Any) -> bool:
-        """Tell whether another coding is this one."""
+        """Return whether another coding is this one."""
         return other is self
 
 
@@ -144,11 +144,11 @@ class StandardRows(Record):
     center, scale : ndarray of shape (n_features,)
         z is 1, then (x' - center) / scale, where x' is the row in the cube or the ball of the grid.
     radius : float
-        Rows longer than it count min(1, radius / norm) times.
+        A row has the weight min(1, radius / norm).
     norm_order : {1, 2}
-        Which norm.
+        Order of the norm.
     exponent : int
-        The integers are those of z / radius in units of 2^-exponent.
+        Integers are those of z / radius in units of 2^-exponent.
     """
 
     center: FloatArray = stored(array)
@@ -160,31 +160,32 @@ class StandardRows(Record):
 
 @dataclass(frozen=True, eq=False)
 class LogitsPlan(Record):
-    """The sum of residuals times z over rows z, and perhaps that of curvatures times z z'.
+    """The sum of residuals times z over rows z, and optionally the sum of curvatures times z z'.
 
     Attributes
     ----------
     grid : MomentGrid
-        Of the features; its target is not used.
+        Grid of the features; its target is not used.
     rows : StandardRows
     theta : ndarray of shape (n_logits, n_features + 1)
-        Logits of a row are theta z, the constant first. One row: two classes, and the logit of the second;
-        else one per class.
+        Logits of a row are theta z, with the constant first. With two classes there is one row, the logit of
+        the second class; otherwise one row per class.
     residual_bits : int
         Residuals are multiples of 2^-residual_bits.
     coarse : tuple of two ints, or None
-        Exponent of the rows in the curvature, and bits of the curvature, with two classes; None: none.
+        Exponent of the rows in the curvature, and bits of the curvature, with two classes; None: no
+        curvature.
 
     Notes
     -----
-    A row of norm r counts as the row z min(1, radius / r), and its residual as min(1, radius / r) times as
-    large: together the row has a weight that depends on its features alone, so that the gradient has the
-    mean 0 at the true parameters still. A clipped row would not leave it there.
+    A row z of norm r is multiplied by min(1, radius / r), and so is its residual. The row thus has a weight
+    that depends only on its features, so that the gradient still has mean 0 at the true parameters. Clipping
+    the row alone would bias it.
 
-    **Privacy.** theta and the standards are public, or made of released values. A row's integers follow from
-    the row and the plan alone: they are a product of an integer residual and an integer row, both within
-    their norms on the integers themselves. The sums of a block stay below 2^53, so that the result depends
-    on nothing but the set of rows.
+    **Privacy.** theta and the standardisation are public, or functions of released values. A row's integers
+    depend only on the row and the plan. They are products of an integer residual and an integer row, whose
+    norms are bounded on the integers themselves. The sums of a block stay below 2^53, so that the result
+    depends only on the set of rows.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -196,7 +197,7 @@ class LogitsPlan(Record):
 
     @property
     def coding(self) -> GridCoding:
-        """What is kept of rows."""
+        """Coding of the rows that are kept."""
         return GridCoding(self.grid)
 
     @property
@@ -211,12 +212,12 @@ class LogitsPlan(Record):
         return self.theta.size + (0 if self.coarse is None else size**2)
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the integers, of every logit those of the constant and then those of the features.
+        """Return the integers: for every logit, that of the constant and then those of the features.
 
         Notes
         -----
-        The gradient is in units of ``radius * 2**-(exponent + residual_bits)``, with the sign of label less
-        probability; the curvature in ``radius**2 * 2**-(2 * coarse[0] + coarse[1])``.
+        The gradient is in units of ``radius * 2**-(exponent + residual_bits)``, with the sign of label minus
+        probability. The curvature is in units of ``radius**2 * 2**-(2 * coarse[0] + coarse[1])``.
         """
         return self.tile_sums(self.tiles(rows))
 
@@ -225,10 +226,11 @@ class LogitsPlan(Record):
         return self.tile_sums(self._tiles(rows, rows.blocks()))
 
     def tiles(self, rows: PreparedRows) -> Iterator[Tiles]:
-        """Yield blocks of rows, standardised; `theta` and the bits of the plan are not read.
+        """Yield blocks of standardised rows; `theta` and the bits of the plan are not used.
 
-        Each is the integers of tiles of rows, of shape (n_tiles, 2 * n_features + 1, TILE), as `fill_tiles`
-        makes them; the weights of the rows; and their labels: about 8 bytes a value and 16 a row.
+        A block is a tuple of three arrays: the integers of tiles of rows, of shape
+        (n_tiles, 2 * n_features + 1, TILE), as `fill_tiles` computes them; the weights of the rows; and their
+        labels. It has about 8 bytes per value and 16 bytes per row.
         """
         rows = rows.only_kept()
         return self._tiles(rows, packed_blocks(self.grid, rows.X))
@@ -250,7 +252,7 @@ class LogitsPlan(Record):
             yield tiles, weights, padded
 
     def tile_sums(self, blocks: Iterable[Tiles]) -> IntArray:
-        """Return `sums` over rows of which tiles were made, by this plan or one of other parameters."""
+        """Return `sums` over the tiles of rows, made by this plan or by one with other parameters."""
         size, theta = self.grid.n_features + 1, np.ascontiguousarray(self.theta)
         steps = 2.0**self.residual_bits, 0.0 if self.coarse is None else 2.0 ** self.coarse[1]
         work, residuals = np.empty((len(theta) + 1, TILE)), np.empty((len(theta), TILE), dtype=np.int32)
@@ -268,19 +270,19 @@ class LogitsPlan(Record):
         return gradient.ravel() if self.coarse is None else np.r_[gradient.ravel(), matrix.ravel()]
 
     def _line(self) -> tuple[FloatArray, FloatArray]:
-        """Return what packed features are multiplied by, and what is then taken off them."""
-        # A scale near the least float has an infinite inverse; the kernels clip what comes of it.
+        """Return the factors of packed features, and what is subtracted from the products."""
+        # A scale near the least float has an infinite inverse; the kernels clip the results.
         with np.errstate(over="ignore", invalid="ignore"):
             return 2.0**-self.grid.exponent / self.rows.scale, self.rows.center / self.rows.scale
 
     def split(self, values: IntArray) -> tuple[IntArray, IntArray | None]:
-        """Return gradient and curvature of such sums."""
+        """Return the gradient and the curvature in these sums."""
         size = self.grid.n_features + 1
         gradient = values[: self.theta.size].reshape(len(self.theta), size)
         return gradient, None if self.coarse is None else values[self.theta.size :].reshape(size, size)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         gradient, matrix = self.split(values)
         possible = not exceeds(gradient, n_rows * 2 ** (self.rows.exponent + self.residual_bits))
         if matrix is not None and self.coarse is not None:
@@ -289,7 +291,7 @@ class LogitsPlan(Record):
         refuse_sums(not possible)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         one = 2 ** (self.rows.exponent + self.residual_bits)
         if self.coarse is not None:
             one = max(one, 2 ** (2 * self.coarse[0] + self.coarse[1] - 2))

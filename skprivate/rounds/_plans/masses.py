@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of sums by node of a partition: histograms of labels, and masses that rows share out."""
+"""Plans of sums by node of a partition: histograms of labels, and masses that a row divides among cells."""
 
 import itertools
 from collections.abc import Iterator
@@ -22,28 +22,28 @@ from .moments import FINEST, SUM_BITS
 
 # Most sums of a plan, 1 GiB.
 MOST_COUNTS = 2**27
-# Most bins of a column, and most labels: room is made for them before rows are read.
+# Most bins of a column, and most labels: memory for them is allocated before rows are read.
 _MOST = 2**24
 #: Values of a block, 256 kB: it stays in the second-level cache between the search for leaves and the counts.
 BLOCK_VALUES = 2**15
 # Rows of a block, whose leaves and masses stay in the second-level cache.
 _BLOCK_ROWS = 2**13
-# Rows whose counts fit 32 bits: counts of half the size stay in the cache longer.
+# Rows whose counts fit 32 bits: smaller counts stay in the cache longer.
 _MOST_ROWS = 2**30
 # Derived values that are kept from round to round: 256 MB.
 _MOST_COPIED = 2**25
-# Of a bin's width: more than a compiler that keeps more digits than it says could add to a guess.
+# Part of a bin's width: more than the excess precision of a compiler could add to a guess.
 _SLACK = 2.0**-30
-#: Steps of the largest weight of a row: a weight is rounded by less than a thousandth of that.
+#: Steps of the largest weight of a row: a weight is rounded by less than a thousandth of the largest one.
 WEIGHT_STEPS = 2**10
-#: Steps of a number between its bounds, log2: the squares of 2^31 rows with weights of `WEIGHT_STEPS` fit 64
-#: bits. The mean of n rows that are spread over several steps is rounded by about 2^-10 / sqrt(3 n) of the
-#: half-width, far less than by sampling; the mean of n equal ones by at most 2^-10, which is less than the
-#: noise's standard deviation, some 4 / (n epsilon), up to n epsilon = 4096.
+#: log2 of the steps of a number between its bounds: the squares of 2^31 rows with weights of `WEIGHT_STEPS`
+#: fit 64 bits. If n rows are spread over several steps, their mean is rounded by about 2^-10 / sqrt(3 n) of
+#: the half-width, far less than its sampling error. The mean of n equal rows is rounded by at most 2^-10.
+#: That is less than the noise's standard deviation, about 4 / (n epsilon), up to n epsilon = 4096.
 NUMBER_BITS = 10
 
 
-_BINS = "a plan: n_bins must be whole numbers above 1, one for every column"
+_BINS = "a plan: n_bins must be integers above 1, one for every column"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +53,23 @@ class HistogramsPlan(Record):
     Attributes
     ----------
     partition : Partition
-        Its leaves are the nodes that are counted.
+        Its leaves are the counted nodes.
     n_bins : tuple of int
-        Bins of every column that the partition compares, 2 or more, of equal width within the box of a
-        node: of every derived column where it has some. A value beyond the box is in an end bin.
+        Numbers of bins, 2 or more, of every column that the partition compares (the derived columns, if it
+        has any). The bins have equal width within the box of a node. A value beyond the box is in the first
+        or last bin.
     n_labels : int
         Number of labels.
 
     Notes
     -----
-    The bin of a value is the number of thresholds at or below it, so that the rows in the bins before a
-    threshold are those that `Partition.apply` sends left there. In a column whose box has no width a node
-    has no threshold, and its rows are in the first bin.
+    The bin of a value is the number of thresholds at or below it. The rows in the bins before a threshold are
+    therefore those that `Partition.apply` sends to the left. If the box of a node has no width in a column,
+    the node has no threshold there, and its rows are in the first bin.
 
-    **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it moves
-    one count of every column by 1, all of one node and one label. Derived columns are functions of that row
-    and of public facts, so that the same holds of them.
+    **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it changes one
+    count of every column by 1; all of them belong to one node and one label. This also holds for derived
+    columns, which are functions of that row and of public facts.
 
     Examples
     --------
@@ -103,10 +104,10 @@ class HistogramsPlan(Record):
     def thresholds(self) -> FloatArray:
         """Thresholds of every leaf, of shape (n_leaves, sum of n_bins - 1): column by column, ascending.
 
-        NaN where the box of the leaf has no width in the column.
+        NaN if the box of the leaf has no width in the column.
         """
         low, high = self.boxes
-        # Neighbours with as many bins at once.
+        # Adjacent columns with the same number of bins are computed together.
         ends = np.flatnonzero(np.diff([*self.n_bins, 0])) + 1
         cuts = [
             _thresholds(low[:, first:last], high[:, first:last], self.n_bins[first]).reshape(len(low), -1)
@@ -125,7 +126,7 @@ class HistogramsPlan(Record):
         return np.cumsum([0, *self.n_bins[:-1]], dtype=np.int32)
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the sums by leaf, label or cell, and column and bin, the last fastest."""
+        """Return the sums by leaf, label or cell, and column and bin; the last index changes fastest."""
         total, left_out = np.zeros(self.n_sums, dtype=np.int64), _left_out(rows)
         placed = self._place(rows)
         for first in range(0, len(rows.X), _MOST_ROWS):
@@ -140,9 +141,9 @@ class HistogramsPlan(Record):
     def binned_sums(
         self, rows: PreparedRows, binned: "BinnedRows | None"
     ) -> "tuple[IntArray, BinnedRows | None]":
-        """Return the sums of rows that stay at hand, and what the next plan may move to the leaves' children.
+        """Return the sums of rows in memory, and their bins, which the next plan may move to child nodes.
 
-        `binned` are the same rows as an earlier plan left them; None where there are none, or too many.
+        `binned` are the bins of the same rows by an earlier plan; None if there are none, or too many.
         """
         copied = self.partition.derived is not None or rows.X.dtype != np.float64
         if len(rows.X) > _MOST_ROWS or (copied and len(rows.X) * len(self.n_bins) > _MOST_COPIED):
@@ -157,7 +158,7 @@ class HistogramsPlan(Record):
         return np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int32)
 
     def _place(self, rows: PreparedRows) -> list[NDArray[Any]]:
-        """Return what is added of every row, and to which label or from which cell on."""
+        """Return the label or the first cell of every row, and its masses if it has any."""
         return [np.ascontiguousarray(LabelAxis(self.n_labels).codes(rows), dtype=np.int32)]
 
     def _add(self, binned: "BinnedRows", placed: list[NDArray[Any]], table: NDArray[Any]) -> None:
@@ -167,13 +168,14 @@ class HistogramsPlan(Record):
     def guesses(self) -> FloatArray:
         """Origin, scale, number of bins - 0.5, and `sure` of the kernel, of shape (n_leaves, n_columns, 4).
 
-        Rounded differences and products never fall as x grows. So if the thresholds' own guesses are off by
-        at most m, a guess between k + m and k + 1 - m belongs to a value from threshold k on and below the
-        next: the rest of it is closer to 0.5 than 0.5 - m. Where m is not below 0.5, nothing is sure.
+        Rounded differences and products do not decrease as x grows. Let the guesses of the thresholds have an
+        error of at most m. Then a guess between k + m and k + 1 - m belongs to a value at or above threshold
+        k and below the next: its fractional part is closer to 0.5 than 0.5 - m. If m >= 0.5, no guess is
+        sure.
         """
         low, high = self.boxes
         bins = np.array(self.n_bins)
-        # Nothing here is finite in boxes that are a few subnormal numbers wide, or have no width.
+        # Results may be infinite in boxes without width, or a few subnormal numbers wide.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             scale = np.where(low < high, bins / (high - low), 0.0)
             found = (self.thresholds - np.repeat(low, bins - 1, axis=1)) * np.repeat(scale, bins - 1, axis=1)
@@ -184,7 +186,7 @@ class HistogramsPlan(Record):
 
     @cached_property
     def edges(self) -> FloatArray:
-        """Thresholds as the kernel reads them: side by side, those of each column between -inf and NaN."""
+        """Thresholds for the kernel, column by column: those of each column between -inf and NaN."""
         edges = np.full((self.partition.n_leaves, sum(self.n_bins) + len(self.n_bins)), np.nan)
         before = self.first_bins + np.arange(len(self.n_bins))
         inner = np.ones(edges.shape[1], dtype=bool)
@@ -193,14 +195,14 @@ class HistogramsPlan(Record):
         return edges
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse counts that no n_rows rows have."""
+        """Raise ValueError if counts are impossible for n_rows rows."""
         by_label = [table.sum(axis=2) for table in self.by_column(values)]
         # A row counts once in every column.
         same = all(np.array_equal(totals, by_label[0]) for totals in by_label)
         refuse_sums((values < 0).any() or not same or int(by_label[0].sum()) != n_rows)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for: counts have room for all."""
+        """Counts never overflow."""
 
     def _check_fields(self) -> None:
         if len(self.n_bins) != self.partition.n_columns:
@@ -229,7 +231,7 @@ class BinnedRows:
         find_bins(self._columns, self.nodes, plan.first_bins, plan.guesses, plan.edges, self.bins)
 
     def move(self, plan: HistogramsPlan) -> bool:
-        """Move the rows to the leaves of a plan whose partition splits these leaves; False: it does not."""
+        """Move the rows to the leaves of a plan, and return True, if its partition splits these leaves."""
         old, new = self._plan.partition, plan.partition
         if plan.n_bins != self._plan.n_bins or new.derived is not old.derived:
             return False
@@ -245,19 +247,19 @@ class BinnedRows:
 
 
 def _thresholds(low: FloatArray, high: FloatArray, n_bins: int) -> FloatArray:
-    """Return the thresholds between bins of equal width, in (low, high] and ascending; NaN in no width."""
+    """Return the ascending thresholds between bins of equal width, in (low, high]; NaN if low equals high."""
     share = np.arange(1, n_bins) / n_bins
-    # The weights add up to 1, so that no box overflows but by a rounding, which is clipped.
+    # The weights add up to 1: only rounding can leave the box, and it is clipped.
     with np.errstate(over="ignore"):
         cuts = np.multiply.outer(low, 1 - share) + np.multiply.outer(high, share)
     low, high = low[..., np.newaxis], high[..., np.newaxis]
-    # A box of a few units in the last place has fewer different thresholds than bins, rounded in any order.
+    # A box a few units in the last place wide has fewer different thresholds than bins, rounded in any order.
     cuts = np.maximum.accumulate(np.clip(cuts, np.nextafter(low, high), high), axis=-1)
     return np.where(low < high, cuts, np.nan)
 
 
 def _left_out(rows: PreparedRows) -> BoolArray | None:
-    """Return a mask of the rows that do not count; None where all do."""
+    """Return a mask of the rows that do not count; None if all count."""
     if rows.kept is None:
         return None
     left_out = np.ones(len(rows.X), dtype=bool)
@@ -267,7 +269,7 @@ def _left_out(rows: PreparedRows) -> BoolArray | None:
 
 @dataclass(frozen=True)
 class LabelMasses(Record):
-    """One in the cell of a row's label.
+    """A mass of 1 in the cell of a row's label.
 
     Attributes
     ----------
@@ -279,7 +281,8 @@ class LabelMasses(Record):
     Notes
     -----
     **Privacy.** A row's masses add up to 1, or to its steps, which are clipped to [0, largest]. Adding or
-    removing a row moves sums of masses by at most ``largest`` in L1, replacing it by ``2 * largest``.
+    removing a row changes sums of masses by at most ``largest`` in L1; replacing it, by at most
+    ``2 * largest``.
 
     Examples
     --------
@@ -303,7 +306,7 @@ class LabelMasses(Record):
         Raises
         ------
         ValueError
-            The rows have no labels, more of them than there are cells, or no weights where some are due.
+            The rows have no labels, more labels than there are cells, or no weights although they are needed.
         """
         if rows.labels is None:
             raise ValueError("the rows have no labels.")
@@ -326,29 +329,30 @@ class LabelMasses(Record):
 
 @dataclass(frozen=True)
 class NumberMasses(Record):
-    """Terms of ((B - a) + a)^degree, a the place of a number between its bounds in 0, ..., B = 2^bits.
+    """Terms of ((B - a) + a)^degree; a in 0, ..., B = 2^bits is the position of a number between its bounds.
 
     Attributes
     ----------
     center, half : float
-        Centre and half-width of the bounds; half > 0. A number is clipped to them, u = (y - center) / half in
-        [-1, 1], and a is the whole number nearest to B (1 + u) / 2.
+        Centre and half-width of the bounds; half > 0. A number is clipped to the bounds; u = (y - center) /
+        half is in [-1, 1], and a is the integer nearest to B (1 + u) / 2.
     bits : int
-        1 to 20.
+        log2 of B, from 1 to 20.
     degree : {1, 2}
-        2: the cells hold (B - a)^2, 2 a (B - a) and a^2. 1: B - a and a, which is enough to choose splits.
+        2: the cells hold (B - a)^2, 2 a (B - a) and a^2. 1: B - a and a, which suffice to choose splits.
     largest : int
         Bound on a row's weight, in steps; 1: rows have no weights.
 
     Notes
     -----
-    The terms add up to B^degree, exactly. From sums c of the three cells follow, in units of 4^bits and with
-    u on the grid, the number of rows, c_0 + c_1 + c_2; the sum of u, c_2 - c_0; and the sum of u^2,
-    c_0 - c_1 + c_2. With weights these are the sum of the steps, and sums of steps times u and u^2. Then the
-    sum of the three cells over all leaves, which else is the public number of rows, is private too.
+    The terms add up to B^degree, exactly. Let c be the sums of the three cells, in units of 4^bits, with u on
+    the grid. Then c_0 + c_1 + c_2 is the number of rows, c_2 - c_0 the sum of u, and c_0 - c_1 + c_2 the sum
+    of u^2. With weights, these are the sum of the steps, and sums of steps times u and u^2. The sum of the
+    three cells over all leaves is then private; without weights, it is the public number of rows.
 
-    **Privacy.** Adding or removing a row moves sums of masses by at most ``total * largest`` in L1, replacing
-    it by twice that: what a count alone would cost, for the number of rows, the mean and the spread together.
+    **Privacy.** Adding or removing a row changes sums of masses by at most ``total * largest`` in L1;
+    replacing it, by at most twice that. The number of rows, the mean and the spread together thus cost as
+    much as a count alone.
 
     Examples
     --------
@@ -384,7 +388,7 @@ class NumberMasses(Record):
         Raises
         ------
         ValueError
-            The rows have no target, no weights where some are due, or NaN or infinity in one of them.
+            The rows have no target, no weights although they are needed, or NaN or infinity in one of them.
         """
         masses = self.row_masses(rows)
         return np.zeros(len(masses), dtype=np.int32), masses
@@ -407,19 +411,19 @@ class NumberMasses(Record):
         self._require(self.half > 0, "half must be above 0")
 
 
-#: Ways to share out a row's amount among cells. The masses of a row are at least 0 and stand in neighbouring
-#: cells; they add up to ``total``, times the row's steps where rows have weights.
+#: Ways to divide a row's amount among cells. The masses of a row are >= 0, and are in neighbouring cells.
+#: They add up to ``total``, times the row's steps if rows have weights.
 Masses = LabelMasses | NumberMasses
 
 
 def check_room(masses: Masses, n_rows: int) -> None:
-    """Refuse rows whose masses might not fit 64 bits, with two to spare; from public numbers alone."""
+    """Raise OverflowError if masses might exceed 64 bits less two; this depends only on public numbers."""
     if n_rows * masses.total * masses.largest > 2**SUM_BITS:
         raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 
 
 def check_totals(masses: Masses, totals: NDArray[Any], n_rows: int) -> None:
-    """Refuse masses by group of rows, summed over the cells, that no n_rows rows have."""
+    """Raise ValueError if masses by group of rows, summed over the cells, are impossible for n_rows rows."""
     amounts = [divmod(int(total), masses.total) for total in totals]
     steps = sum(amount for amount, _ in amounts)
     possible = steps == n_rows if masses.largest == 1 else 0 <= steps <= n_rows * masses.largest
@@ -427,7 +431,7 @@ def check_totals(masses: Masses, totals: NDArray[Any], n_rows: int) -> None:
 
 
 def masses_from_dict(content: Any) -> Masses:
-    """Restore masses of any kind; ValueError for what none would write."""
+    """Restore masses of any kind; ValueError for anything that none would write."""
     return of_kind(content, (LabelMasses, NumberMasses), "a plan has masses of an unknown kind")
 
 
@@ -444,21 +448,21 @@ def _weighted(masses: IntArray, rows: PreparedRows, largest: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class MassesPlan(Record):
-    """Sums of masses by the cells of axes: a table for each.
+    """Sums of masses by the cells of axes, with one table for each axis.
 
     Attributes
     ----------
     axes : tuple of Axis
-        Each puts a row into one of its cells; tables follow each other in the sums.
+        Each assigns a row to one of its cells. The sums contain one table after the other.
     masses : Masses
-        What a row adds to its cell of every axis.
+        The amounts that a row adds to its cell of every axis.
 
     Notes
     -----
-    **Privacy.** A row is in one cell of every axis, by itself. Adding or removing it moves the sums of an
-    axis by at most ``masses.total * masses.largest`` in L1, replacing it by twice that. Without weights the
-    sum of all masses of an axis is ``masses.total`` times the number of rows, as public as that; with weights
-    it is as private as the rest.
+    **Privacy.** A row is in one cell of every axis, which depends on this row alone. Adding or removing it
+    changes the sums of an axis by at most ``masses.total * masses.largest`` in L1; replacing it, by at most
+    twice that. Without weights, the sum of all masses of an axis is ``masses.total`` times the public number
+    of rows. With weights, it is private.
 
     Examples
     --------
@@ -495,7 +499,7 @@ class MassesPlan(Record):
         return np.split(whole, np.cumsum([axis.size for axis in self.axes])[:-1])
 
     def sums(self, rows: PreparedRows) -> IntArray:
-        """Return the sums by axis, cell of it, and cell of the masses, the last fastest."""
+        """Return the sums by axis, its cell, and cell of the masses; the last index changes fastest."""
         sums = np.zeros(self.n_sums, dtype=np.int64)
         tables = self.tables(sums)
         for block in blocks_of(rows.only_kept(), _BLOCK_ROWS):
@@ -505,14 +509,14 @@ class MassesPlan(Record):
         return sums
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         refuse_sums((values < 0).any() or (values > n_rows * self.masses.total * self.masses.largest).any())
         for table in self.tables(values):
-            # Python's integers have no end: so many cells of so large sums may pass 64 bits.
+            # Python's integers cannot overflow: the total of all cells may exceed 64 bits.
             check_totals(self.masses, table.astype(object).sum(axis=1), n_rows)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         check_room(self.masses, n_rows)
 
     def _check_fields(self) -> None:
@@ -520,12 +524,12 @@ class MassesPlan(Record):
 
 
 def blocks(first: int, last: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices of so many rows, or fewer."""
+    """Yield slices of at most n_rows rows."""
     return (slice(start, min(start + n_rows, last)) for start in range(first, last, n_rows))
 
 
 def blocks_of(rows: PreparedRows, n_rows: int) -> Iterator[PreparedRows]:
-    """Yield the rows, all of which count, so many at a time, as views: what masses read of them."""
+    """Yield views of at most n_rows rows, all of which count, with the columns that masses read."""
     for here in blocks(0, len(rows.X), n_rows):
         y, labels, steps = (
             None if column is None else column[here] for column in (rows.y, rows.labels, rows.steps)
@@ -548,12 +552,12 @@ class MassHistogramsPlan(HistogramsPlan):
     n_labels : int
         Number of cells of the masses.
     masses : Masses
-        What a row adds to the cells of its bins.
+        The amounts that a row adds to the cells of its bins.
 
     Notes
     -----
-    **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it moves the
-    sums of every column by at most ``masses.total * masses.largest`` in L1, all of one node.
+    **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it changes the
+    sums of every column by at most ``masses.total * masses.largest`` in L1, all within one node.
 
     Examples
     --------
@@ -586,7 +590,7 @@ class MassHistogramsPlan(HistogramsPlan):
         add_bins(binned.bins, binned.nodes, placed[0], placed[1], self.first_bins, table)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         most = n_rows * self.masses.total * self.masses.largest
         by_cell = [table.sum(axis=2) for table in self.by_column(values)]
         # A row counts once in every column.
@@ -595,7 +599,7 @@ class MassHistogramsPlan(HistogramsPlan):
         check_totals(self.masses, by_cell[0].astype(object).sum(axis=1), n_rows)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         check_room(self.masses, n_rows)
 
     def _check_fields(self) -> None:

@@ -21,7 +21,7 @@ from .residual_kernels import fill_observed, fill_residuals
 
 # Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
 FINEST = 20
-# Largest number of rows where it is protected: the grid must not depend on n.
+# Largest number of rows if it is protected: the grid must then not depend on n.
 MANY_ROWS = 2**32
 # log2 of n 4^k: int64 with two spare bits.
 SUM_BITS = 61
@@ -31,19 +31,19 @@ SCALE_BITS = 51
 MOST_COLUMNS = 4096
 # A float64 holds every integer up to this.
 EXACT = 2**53
-# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
+# Values of a block, 256 kB: it stays in the second-level cache, and is long compared with the cost of a call.
 BLOCK_VALUES = 2**15
-# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
+# Above it, BLAS is as fast (benchmarks/speed/exact_moments.py), and may use several threads.
 WIDEST = 128
 # Values that `pack_cube` reads beyond the last feature.
 PADDING = 3
-#: Rows that are worked on together: grids are chosen so that the sums of so many are exact in float64.
+#: Rows of a block: grids are chosen so that the sums of a block are exact in float64.
 BLOCK_ROWS = 4096
-#: Largest coefficient of a line: sums of so many entries of rows stay finite.
+#: Largest coefficient of a line, with which the sums over the entries of a row stay finite.
 STEEPEST = 2.0**64
-#: Least clip: nearer to 0, its inverse overflows.
+#: Least clip: the inverse of a smaller one may overflow.
 NARROWEST = 1e-100
-# Distributions that the kernel knows.
+# Distributions in the kernel.
 _N_DISTRIBUTIONS = 3
 # Bits of a residual and of a curvature below 1 at most.
 _MOST_BITS = 26
@@ -55,8 +55,8 @@ class MomentGrid(Record):
     """Public description of how a row is rounded to integers.
 
     A row is z = (1, y', x'): the target and the features, centred and divided by their half-widths, so that
-    each lies in [-1, 1]; with `x_norm` the features share one half-width, `x_norm`, and x' lies in the unit
-    ball. What lies outside is clipped; then everything is rounded toward zero to multiples of 2^-exponent.
+    each lies in [-1, 1]. With `x_norm`, the features share one half-width, `x_norm`, and x' lies in the unit
+    ball. Values outside are clipped. Then everything is rounded toward zero to multiples of 2^-exponent.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class MomentGrid(Record):
     x_norm : float or None
         Bound on the norm of a centred row of features.
     norm_order : {1, 2} or None
-        Which norm; None without `x_norm`.
+        Order of the norm; None without `x_norm`.
     """
 
     lower: FloatArray = stored(array)
@@ -98,7 +98,7 @@ class MomentGrid(Record):
 
     @property
     def half(self) -> FloatArray:
-        """What the centred features are divided by."""
+        """Divisors of the centred features."""
         if self.x_norm is not None:
             return np.full(self.n_features, float(self.x_norm))
         return self.upper / 2 - self.lower / 2
@@ -120,14 +120,14 @@ class MomentGrid(Record):
 
 
 def choose_exponent(n_rows: int, scale: Fraction) -> int:
-    """Choose the grid: the finest whose sums and whose noise fit 64-bit integers.
+    """Choose the finest grid whose sums and noise fit 64-bit integers.
 
     Parameters
     ----------
     n_rows : int
         Largest number of rows; public.
     scale : Fraction
-        Largest scale of the noise on sums of products of entries of z, before the grid: on it, it is 4^k
+        Largest scale of the noise on sums of products of entries of z, in units of 1. On the grid, it is 4^k
         times as large.
 
     Returns
@@ -138,7 +138,7 @@ def choose_exponent(n_rows: int, scale: Fraction) -> int:
     Raises
     ------
     ValueError
-        There is none: too many rows, or epsilon too small.
+        No grid is possible: there are too many rows, or epsilon is too small.
     """
     rows_bits = SUM_BITS - (max(n_rows, 1) - 1).bit_length()
     if rows_bits < 0:
@@ -152,18 +152,18 @@ def choose_exponent(n_rows: int, scale: Fraction) -> int:
 
 
 def read_grid(fields: Fields, name: str = "grid") -> MomentGrid:
-    """Return the grid of a plan; ValueError for one that no bounds make."""
+    """Return the grid of a plan; ValueError for one that cannot follow from bounds."""
     grid = MomentGrid.from_dict(fields.mapping(name))
     sides = np.append(grid.lower, grid.target[0]), np.append(grid.upper, grid.target[1])
     if grid.n_features > MOST_COLUMNS or not (sides[0] < sides[1]).all():
-        raise ValueError("its grid has too many columns, or bounds that are none")
+        raise ValueError("its grid has too many columns, or impossible bounds")
     if (grid.x_norm is None) != (grid.norm_order is None) or (grid.x_norm is not None and grid.x_norm <= 0):
         raise ValueError("its grid has a norm without an order, or none above 0")
     return grid
 
 
 def exceeds(values: IntArray, most: float) -> bool:
-    """Return whether an integer is beyond a bound; the magnitude of the least int64 is none."""
+    """Return whether an integer is beyond a bound, also for the least int64, which has no magnitude."""
     return bool((values > most).any() or (values < -most).any())
 
 
@@ -182,33 +182,34 @@ def exact_gram(
     ----------
     grid : MomentGrid
     X : ndarray of shape (n, n_features)
-        Numbers in the units of the bounds; float64 or float32 in C order is read in place.
+        Numbers in the units of the bounds. float64 and float32 in C order are read without a copy.
     y : ndarray of shape (n,)
         Target on the scale of the model.
     steps : ndarray of float64 of shape (n,), default=None
-        Weights of the rows as whole numbers from 0 to `largest`. None: all are 1.
+        Weights of the rows as integers from 0 to `largest`. None: all are 1.
     largest : int, default=1
         Bound on a weight.
     block_rows : int, default=None
-        Rows that are packed together. None: as is fastest. The result does not depend on it.
+        Rows that are packed together. None: the fastest number. The result does not depend on it.
 
     Returns
     -------
     gram : int64 ndarray of shape (n_features + 2, n_features + 2)
-        Units of 4^-exponent; index 0 is the constant, 1 the target, then the features.
+        Sums in units of 4^-exponent; index 0 is the constant, 1 the target, then the features.
 
     Raises
     ------
     OverflowError
-        ``n * 4**exponent * largest`` reaches 2^61; no row is looked at.
+        ``n * 4**exponent * largest`` reaches 2^61. No row is read.
     ValueError
         A value is NaN or infinite (the message does not say which), or a shape is wrong.
 
     Notes
     -----
-    The products of a block are added in float64, where integers are exact up to 2^53: no more than
-    ``2**53 / (4**exponent * largest)`` rows, whose sums cannot exceed it in any order of addition, with or
-    without fused operations. Then they move to int64. So the result depends on nothing but the set of rows.
+    The products of a block are added in float64, where integers are exact up to 2^53. A block has at most
+    ``2**53 / (4**exponent * largest)`` rows, so that its sums stay below this limit in any order of addition,
+    with or without fused operations. Then they are added in int64. The result thus depends only on the set of
+    rows.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def exact_gram(
     n = _check_shapes(grid, X, y, steps)
     check_room(n, grid.exponent, largest)
     exact_rows = EXACT // (4**grid.exponent * largest)
-    # `add_products` takes four columns at a time; what is beside the row stays 0.
+    # `add_products` processes four columns at a time; padding stays 0.
     width = -(-grid.size // 4) * 4
     rows = min(block_rows or max(BLOCK_VALUES // width, 1), exact_rows, max(n, 1))
     pack, multiply = make_packer(grid), _multiplier((rows, width), weighted=steps is not None)
@@ -245,7 +246,7 @@ def exact_gram(
 
 
 def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
-    """Refuse sums that 64-bit integers, with two spare bits, might not hold; from public numbers alone."""
+    """Raise OverflowError if sums might exceed 64 bits less two; this depends only on public numbers."""
     if n_rows * 4**exponent * largest > 2**SUM_BITS:
         raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
     if 4**exponent * largest > EXACT:
@@ -253,19 +254,19 @@ def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
 
 
 def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
-    """Return a function that packs rows on the grid; it returns False where a value is not finite."""
+    """Return a function that packs rows on the grid; it returns False if a value is not finite."""
     bound = 2.0**grid.exponent
     radius = 1.0 if grid.norm_order else bound
     center, scale = np.zeros((2, grid.n_features + PADDING))
     center[: grid.n_features] = grid.center
-    # A half-width near the least float has an infinite inverse; the kernels clip what comes of it.
+    # A half-width near the least float has an infinite inverse; the kernels clip the results.
     with np.errstate(over="ignore", divide="ignore"):
         scale[: grid.n_features] = radius / grid.half
         y_scale = float(np.float64(bound) / grid.y_half)
     work = np.zeros_like(center)
 
     def pack(X: NDArray[Any], y: NDArray[Any], out: FloatArray) -> bool:
-        # Row by row in C order, and one type per call: a copy of a block costs little, one of all rows much.
+        # The kernels need C order and one type. Copying a block is cheap, copying all rows is not.
         rows = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
         target = np.ascontiguousarray(y, dtype=np.float64)
         if grid.norm_order is None:
@@ -280,9 +281,10 @@ def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], Float
 def packed_blocks(
     grid: MomentGrid, X: NDArray[Any], y: NDArray[Any] | None = None
 ) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield blocks of rows: where they are, and (x', y', 1) as integers on the grid, in one array for all.
+    """Yield the slice of each block of rows, and (x', y', 1) as integers on the grid, in a reused array.
 
-    ValueError where a value is NaN or infinite; the message does not say which. Without y zeros are packed.
+    It raises ValueError if a value is NaN or infinite; the message does not say which. Without y, zeros are
+    packed.
     """
     pack, block, nothing = make_packer(grid), np.empty((BLOCK_ROWS, grid.size)), np.zeros(BLOCK_ROWS)
     for first in range(0, len(X), BLOCK_ROWS):
@@ -294,7 +296,7 @@ def packed_blocks(
 
 
 def check_block_room(n_rows: int, one: float) -> None:
-    """Refuse integers of a row, up to `one`, whose sums over a block or over all rows might not be exact."""
+    """Raise OverflowError if sums of integers up to `one` over a block or all rows might not be exact."""
     if BLOCK_ROWS * one > EXACT:
         raise OverflowError("the grid is too fine: sums of a block of rows do not fit float64.")
     if n_rows * one > 2**62:
@@ -305,10 +307,10 @@ def _multiplier(
     shape: tuple[int, int], *, weighted: bool
 ) -> Callable[[FloatArray, FloatArray | None, FloatArray], None]:
     """Return a function that adds block' diag(steps) block to `total`, at least above the diagonal."""
-    # Not with the module: clients, who add up nothing, have NumPy alone.
+    # Imported here: clients, which sum nothing, have only NumPy.
     from scipy.linalg.blas import dgemm, dsyrk
 
-    # Exact sums cannot depend on the routine.
+    # Both routines give the same sums, which are exact.
     own = shape[1] <= WIDEST and has_vectors()
     product = np.zeros(shape) if weighted else None
 
@@ -322,7 +324,7 @@ def _multiplier(
         elif weighted:
             dgemm(1.0, left.T, block.T, 1.0, total.T, trans_b=1, overwrite_c=1)
         else:
-            # BLAS counts by columns: below its diagonal is above ours.
+            # BLAS uses column order: its lower triangle is our upper one.
             dsyrk(1.0, block.T, 1.0, total.T, lower=1, overwrite_c=1)
 
     return multiply
@@ -396,14 +398,14 @@ class MomentsPlan(Record):
         return gram.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         gram, largest = values.reshape(self.size, -1), n_rows * 4**self.grid.exponent * self.largest
         total = int(gram[0, 0])
         possible = total == largest if self.largest == 1 else 0 <= total <= largest
         refuse_sums(not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any())
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         check_room(n_rows, self.grid.exponent, self.largest)
 
     def _check_fields(self) -> None:
@@ -437,21 +439,21 @@ def residuals_of(
 def combinations_of(
     grid: MomentGrid, weights: FloatArray, X: NDArray[Any], y: FloatArray
 ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    """Yield blocks of rows: where they are, packed, and the weights times (x', y', 1).
+    """Yield the slice of each block of rows, the packed rows, and their products weights . (x', y', 1).
 
-    Each sum is added up entry by entry, in one order, whatever rows are beside it.
+    Each product is summed entry by entry in one order, independent of the other rows.
     """
     factors, sums = weights * 2.0**-grid.exponent, np.empty(BLOCK_ROWS)
     for here, packed in packed_blocks(grid, X, y):
         total = sums[: len(packed)]
         total[:] = 0.0
-        # Huge weights may give no number.
+        # Huge weights may give NaN.
         add_dot_products(packed, factors, total)
         yield here, packed, total
 
 
 def read_line(fields: Fields, name: str = "line") -> FloatArray:
-    """Return the line of a plan; ValueError for one that is none."""
+    """Return the line of a plan; ValueError if it is impossible."""
     line = array(fields, name, read_grid(fields).n_features + 1)
     if np.abs(line).max() > STEEPEST:
         raise ValueError("a line is too steep")
@@ -468,15 +470,15 @@ class LooksPlan(Record):
     line : ndarray of shape (n_features + 1,)
         The constant, then the slopes, in scaled units.
     clip : float
-        In half-widths of the target; r is the residual divided by it, clipped.
+        Limit of residuals in half-widths of the target; r is the clipped residual divided by it.
     bits : int
         r is rounded toward zero to a multiple of 2^-bits.
 
     Notes
     -----
-    **Privacy.** The line and the clip are public, or made of released values. A row's integers follow from
-    the row and the plan alone: an integer r within its bound times an integer row within its own. The sums of
-    a block stay below 2^53, so that the result depends on nothing but the set of rows.
+    **Privacy.** The line and the clip are public, or functions of released values. A row's integers depend
+    only on the row and the plan: they are a bounded integer r times an integer row on the grid. The sums of a
+    block stay below 2^53, so that the result depends only on the set of rows.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -504,12 +506,12 @@ class LooksPlan(Record):
         return np.r_[total[d + 1], total[:d], squares].astype(np.int64)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         most = n_rows * 2 ** (self.grid.exponent + self.bits)
         refuse_sums(exceeds(values[:-1], most) or not 0 <= int(values[-1]) <= n_rows * 4**self.bits)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         check_block_room(n_rows, 2 ** (self.bits + max(self.bits, self.grid.exponent)))
 
     def _check_fields(self) -> None:
@@ -517,10 +519,10 @@ class LooksPlan(Record):
 
 
 def count_sums(observations: tuple[str, ...]) -> int:
-    """Return the number of sums beside gradient and curvature, by the declared kinds of observation.
+    """Return the number of sums besides gradient and curvature, by the declared kinds of observation.
 
-    The number of events is one. Intervals, and rows with an entry, tell less of the scale than events do: how
-    much less is another.
+    The first is the number of events. Intervals, and rows with an entry, contain less information about the
+    scale than events; the difference is a second sum.
     """
     return 1 if {"interval", "entry"}.isdisjoint(observations) else 2
 
@@ -533,28 +535,29 @@ def _read_limits(fields: Fields, name: str) -> tuple[float, ...]:
     is_plain = set(_read_kinds(fields, "observations")) <= set(KINDS[:2])
     limits = fields.numbers(name, 4 if is_plain else 5)
     if min(limits) < 0 or any(limit != int(limit) for limit in limits):
-        raise ValueError("a plan: limits must be whole numbers, and not negative")
+        raise ValueError("a plan: limits must be integers of at least 0")
     return tuple(limits)
 
 
 @dataclass(frozen=True, eq=False)
 class ResidualGrid(Record):
-    """How a row's residual and curvature become integers.
+    """Rounding of a row's residual and curvature to integers.
 
     Attributes
     ----------
     distribution : int
         Number of the distribution in the kernel.
     cuts : tuple of two floats
-        Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
-        second counts as censored there.
+        Limits of standardised errors. Below the first, the score of normal errors does not grow; a row beyond
+        the second counts as censored there.
     residual_bits, curvature_bits : int
         Residuals and curvatures are multiples of 2^-bits.
     limits : tuple of four or five floats
-        Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event; where
-        there are other kinds, of a residual times a target of 1.
+        Largest integers of a residual below 0, of a residual above 0, of a curvature, and of the correction
+        of the number of events. With further kinds of observation, also of a residual times a target of 1.
     observations : tuple of str
-        Kinds of observation that are declared; rows of others count as events, and entries are not read.
+        Declared kinds of observation. Rows of other kinds count as events, and undeclared entries are not
+        read.
     """
 
     distribution: int = stored(Fields.integer, 0, _N_DISTRIBUTIONS - 1)
@@ -566,44 +569,44 @@ class ResidualGrid(Record):
 
     @property
     def is_plain(self) -> bool:
-        """Whether every row is an event or censored, and watched from the start."""
+        """Whether every row is an event or right-censored, and observed from the start."""
         return set(self.observations) <= set(KINDS[:2])
 
     @property
     def in_halves(self) -> bool:
-        """Whether the curvature is the mean of two of the same expectation; see `residuals_of`."""
+        """Whether the curvature is the mean of two estimates of the same expectation; see `residuals_of`."""
         return {"left", "interval"}.isdisjoint(self.observations)
 
     @property
     def n_counts(self) -> int:
-        """Number of sums beside gradient and curvature: events and, for some kinds, the information less."""
+        """Number of sums besides gradient and curvature: events and, for some kinds, the lost information."""
         return count_sums(self.observations)
 
     @property
     def largest_moment(self) -> float:
-        """Greatest integer of a residual times an entry of z that is 1."""
+        """Largest integer of a residual times an entry of z that is 1."""
         return max(self.limits[:2] if self.is_plain else (*self.limits[:2], self.limits[4]))
 
 
 @dataclass(frozen=True, eq=False)
 class GradientsPlan(Record):
-    """The number of events, the sum of r z, and perhaps that of w z z', over rows z on a grid.
+    """The number of events, the sum of r z, and optionally the sum of w z z', over rows z on a grid.
 
     Attributes
     ----------
     grid : MomentGrid
-        With the exponent of the rows in the gradient.
+        Grid with the exponent of the rows in the gradient.
     residuals : ResidualGrid
     theta : ndarray of shape (D,)
-        Where residuals are taken: the standardised error of a row is theta . z.
+        Parameters at which residuals are computed: the standardised error of a row is theta . z.
     coarse : int or None
         Exponent of the rows in the curvature; None: no curvature.
 
     Notes
     -----
-    **Privacy.** theta is public, or made of released values. A row's integers follow from the row and the
-    plan alone: the standardised error is added up in one fixed order, whatever rows are beside it. The sums
-    of a block stay below 2^53, so that the result depends on nothing but the set of rows.
+    **Privacy.** theta is public, or a function of released values. A row's integers depend only on the row
+    and the plan: the standardised error is summed in one fixed order, independent of the other rows. The sums
+    of a block stay below 2^53, so that the result depends only on the set of rows.
     """
 
     grid: MomentGrid = stored(read_grid)
@@ -615,7 +618,7 @@ class GradientsPlan(Record):
 
     @property
     def n_sums(self) -> int:
-        """Number of integers: events, perhaps the information less, gradient, and the curvature's matrix."""
+        """Number of integers: events, lost information if needed, gradient, and the curvature's matrix."""
         size = self.grid.size
         return self.residuals.n_counts + size + (0 if self.coarse is None else size**2)
 
@@ -624,11 +627,11 @@ class GradientsPlan(Record):
 
         Notes
         -----
-        The number of events within the cuts, less what `residuals_of` takes off, is in units of
-        ``2**-residual_bits``. The gradient, index 0 the constant, 1 the target, then the features, is in
-        units of ``2**-(exponent + residual_bits)``, the curvature in ``2**-(2 coarse + curvature_bits)``.
-        Where `count_sums` is 2, the second number is how much less than the number of events, in the same
-        units, rows tell of the scale.
+        The number of events within the cuts, minus the corrections by `residuals_of`, is in units of
+        ``2**-residual_bits``. The gradient (index 0 the constant, 1 the target, then the features) is in
+        units of ``2**-(exponent + residual_bits)``, the curvature in units of ``2**-(2 coarse +
+        curvature_bits)``. If `count_sums` is 2, the second number is the lost information about the scale, in
+        the units of the number of events.
         """
         rows = rows.only_kept()
         y, event = rows.times_and_events(self.grid.n_features)
@@ -664,13 +667,13 @@ class GradientsPlan(Record):
         return np.concatenate(parts)
 
     def split(self, values: IntArray) -> tuple[int, IntArray, IntArray | None]:
-        """Return events, gradient and curvature of such sums."""
+        """Return the events, the gradient and the curvature in these sums."""
         size, first = self.grid.size, self.residuals.n_counts
         matrix = None if self.coarse is None else values[first + size :].reshape(size, size)
         return int(values[0]), values[first : first + size], matrix
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         events, gradient, matrix = self.split(values)
         about = self.residuals
         most = n_rows * about.largest_moment * 2**self.grid.exponent
@@ -682,7 +685,7 @@ class GradientsPlan(Record):
         refuse_sums(not possible or exceeds(gradient, most))
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         about = self.residuals
         one = [about.largest_moment * 2**self.grid.exponent, 2**about.residual_bits + about.limits[3]]
         if self.coarse is not None:
@@ -691,7 +694,7 @@ class GradientsPlan(Record):
 
 
 def _curvature(block: FloatArray, weights: FloatArray, places: FloatArray, factor: float) -> IntArray:
-    """Sum weights z z'; the target, the last entry but one, is another with each of the later weights."""
+    """Sum weights z z'; the target, the second to last entry, differs for each of the later weights."""
     # Toward zero, so that no norm grows.
     short = np.trunc(block * factor)
     targets = np.stack([short[:, -2], *np.trunc(places * factor)])
@@ -706,7 +709,7 @@ def _read_observed(
 ) -> tuple[NDArray[Any], ...]:
     """Return codes, and ends, starts and entries in steps from the centre.
 
-    What is not declared counts as an event, or is not read.
+    Rows of undeclared kinds count as events; undeclared entries are not read.
     """
     y, event = rows.times_and_events()
     codes = np.array(event)
@@ -720,7 +723,7 @@ def _read_observed(
         raise ValueError("the starts of intervals and the entries must not be NaN.")
 
     def steps(column: FloatArray) -> FloatArray:
-        # What overflows is beyond every bound.
+        # A value that overflows is beyond every bound.
         with np.errstate(over="ignore"):
             return np.ascontiguousarray((column - grid.y_center) / grid.y_half * 2.0**grid.exponent)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums of the probabilities that a model predicts, each row's no more than a public amount."""
+"""Sums of the probabilities that a model predicts; those of a row add up to at most a public limit."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ class LinearModel(Record):
     Attributes
     ----------
     lower, upper : ndarray of shape (n_features,)
-        Rows are put within them; both empty: they are not.
+        Rows are clipped to them. Both empty: rows are not clipped.
     intercepts : ndarray of shape (n_logits,)
     slopes : ndarray of shape (n_logits * n_features,)
     """
@@ -42,7 +42,7 @@ class LinearModel(Record):
         return len(self.intercepts)
 
     def logits(self, X: NDArray[Any]) -> FloatArray:
-        """Return the logits of rows, of shape (n, n_logits); 0 where they are no numbers."""
+        """Return the logits of rows, of shape (n, n_logits); 0 replaces NaN."""
         rows = np.clip(X, self.lower, self.upper) if len(self.lower) else X
         with np.errstate(over="ignore", invalid="ignore"):
             found = products(rows, self.slopes.reshape(self.n_outputs, -1).T) + self.intercepts
@@ -61,14 +61,14 @@ def _logits(scores: IntArray) -> FloatArray:
 
 
 def class_probabilities(logits: FloatArray) -> FloatArray:
-    """Return the probabilities of all classes, of shape (n, n_labels); one logit is that of the second."""
+    """Return the probabilities of all classes, (n, n_labels); a single logit is that of the second class."""
     if logits.shape[1] == 1:
         logits = np.column_stack([np.zeros(len(logits)), logits])
     return softmax(logits)
 
 
 def capped(probabilities: FloatArray, but: int, most: float) -> FloatArray:
-    """Return the probabilities of all classes but one, their sum in a row brought down to `most`."""
+    """Return the probabilities of all classes but one, scaled down so that their sum is at most `most`."""
     others = np.delete(probabilities, but, axis=1)
     return others * np.minimum(1.0, most / np.maximum(others.sum(axis=1, keepdims=True), 1e-300))
 
@@ -85,20 +85,21 @@ class ProbabilitiesPlan(Record):
     Attributes
     ----------
     model : LinearModel or AdditiveModel
-        Public: made of what was released before.
+        Public: a function of earlier releases.
     but : int
         The class that is left out.
     most : float
-        From above 0 to 1: the most that the probabilities of a row add up to; larger ones are scaled down.
+        Limit of the sum of a row's probabilities, in (0, 1]. Larger sums are scaled down to it.
     bits : int
-        Sums are in units of ``most * 2**-bits``, the probabilities of a row rounded down.
+        Sums are in units of ``most * 2**-bits``. The probabilities of a row are rounded down.
 
     Notes
     -----
-    **Privacy.** In these units a row adds whole numbers q_k >= 0 with a sum of at most ``one = 2**bits``,
-    which is enforced on the integers. So adding or removing a row moves the sums by at most ``one`` in L1,
-    and ``one**2`` in squared L2. Replacing it moves them by q - q': with two classes one number, between
-    -one and one; with more at most ``2 * one`` in L1, and |q|^2 + |q'|^2 - 2 q.q' <= ``2 * one**2``.
+    **Privacy.** In these units, a row adds integers q_k >= 0 with a sum of at most ``one = 2**bits``, which
+    is enforced on the integers. Adding or removing a row therefore changes the sums by at most ``one`` in L1,
+    and ``one**2`` in squared L2. Replacing it changes them by q - q'. With two classes, this is one number
+    between -one and one. With more classes, it is at most ``2 * one`` in L1, and the squared L2 norm is |q|^2
+    + |q'|^2 - 2 q.q' <= ``2 * one**2``.
     """
 
     model: LinearModel | AdditiveModel = stored(_read_model)
@@ -123,7 +124,7 @@ class ProbabilitiesPlan(Record):
 
     @property
     def coding(self) -> FeatureCodes | None:
-        """What is kept of rows; without it they are read."""
+        """Coding of the rows that are kept; None: rows are read again."""
         return self.model.codes if isinstance(self.model, AdditiveModel) and not self.model.offsets else None
 
     def coded_sums(self, rows: CodedRows) -> IntArray:
@@ -137,15 +138,15 @@ class ProbabilitiesPlan(Record):
     def _integers(self, logits: FloatArray) -> IntArray:
         one, shares = 2**self.bits, capped(class_probabilities(logits), self.but, self.most) / self.most
         whole = np.floor(np.clip(np.nan_to_num(shares), 0.0, 1.0) * one).astype(np.int64)
-        # Whatever floating point did, the sum is no larger than one.
+        # Enforced on the integers, so that no rounding error can exceed it.
         return np.diff(np.minimum(np.cumsum(whole, axis=1), one), axis=1, prepend=0)
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
-        """Refuse sums that no n_rows rows have."""
+        """Raise ValueError if sums are impossible for n_rows rows."""
         refuse_sums((values < 0).any() or sum(map(int, values)) > n_rows * 2**self.bits)
 
     def check_room(self, n_rows: int) -> None:
-        """Refuse rows that the sums have no room for."""
+        """Raise OverflowError if the sums of so many rows might overflow."""
         if n_rows * 2**self.bits > 2**SUM_BITS:
             raise OverflowError("too many rows for the grid: its exact sums do not fit 64-bit integers.")
 

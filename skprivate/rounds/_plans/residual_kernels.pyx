@@ -97,76 +97,76 @@ cdef double EARLY_PLACE = -0.9452
 cdef double LEAST = 1e-6
 
 
-cdef struct Law:
-    # Distribution, flat below low, rows end at high; the rest is of normal errors alone.
+cdef struct Errors:
+    # Distribution of the errors. Below low the score is constant; rows end at high. The other fields are for
+    # normal errors.
     int code
     double low, high, slope, excess, kink, base, early
 
 
 cdef struct Row:
-    # Residual, what is taken off its event, curvature, what the event is compared with, and the derivative of
-    # the log hazard where it is.
+    # Residual, correction of its event, curvature, cumulative hazard, and derivative of the log hazard.
     double r, off, w, p, a
 
 
 cdef struct Observed:
-    # Means, over what a row may have been, of: event, residual, residual times target, what is off the event,
-    # curvature, and the target that goes with it; and the information about the scale beside the curvature.
+    # Conditional means, given the observation: event, residual, residual times target, correction of the
+    # event, curvature and its target. And the information about the scale besides the curvature.
     double d, r, t, off, w, place, own
 
 
-cdef inline double early_information(const Law* law, double u) noexcept nogil:
+cdef inline double early_information(const Errors* errors, double u) noexcept nogil:
     """Integral, up to u <= STEEP, of what the square of the log hazard's derivative is above 1."""
-    if u < law.low:
-        return (law.slope * law.slope - 1.0) * early_hazard(u)
-    return law.base + late_information(u) - cumulative(NORMAL, u)
+    if u < errors.low:
+        return (errors.slope * errors.slope - 1.0) * early_hazard(u)
+    return errors.base + late_information(u) - cumulative(NORMAL, u)
 
 
-cdef Law law_of(int distribution, const double[::1] cuts) noexcept:
-    cdef Law law
-    law.code, law.low, law.high = distribution, cuts[0], cuts[1]
-    law.slope = law.kink = law.excess = law.base = law.early = 0.0
+cdef Errors errors_of(int distribution, const double[::1] cuts) noexcept:
+    cdef Errors errors
+    errors.code, errors.low, errors.high = distribution, cuts[0], cuts[1]
+    errors.slope = errors.kink = errors.excess = errors.base = errors.early = 0.0
     if distribution == NORMAL:
-        law.slope = hazard(law.low) - law.low
-        law.kink = hazard(law.low) - law.slope * early_hazard(law.low)
-        law.excess = early_excess(law.low, law.slope)
-        law.base = law.slope * law.slope * early_hazard(law.low)
-        law.base -= late_information(law.low)
-        law.early = early_information(&law, STEEP)
-    return law
+        errors.slope = hazard(errors.low) - errors.low
+        errors.kink = hazard(errors.low) - errors.slope * early_hazard(errors.low)
+        errors.excess = early_excess(errors.low, errors.slope)
+        errors.base = errors.slope * errors.slope * early_hazard(errors.low)
+        errors.base -= late_information(errors.low)
+        errors.early = early_information(&errors, STEEP)
+    return errors
 
 
-cdef inline Row complete(const Law* law, double u, double d) noexcept nogil:
-    """What a row gives that was watched from the start up to u, with an event (d = 1) or without."""
+cdef inline Row complete(const Errors* errors, double u, double d) noexcept nogil:
+    """Return the terms of a row observed from the start up to u, with an event (d = 1) or without."""
     cdef Row row
     row.off = row.p = 0.0
-    if law.code == SEV:
+    if errors.code == SEV:
         row.p = row.w = exp(u)
         row.r, row.a = d - row.p, 1.0
-    elif law.code == LOGISTIC:
+    elif errors.code == LOGISTIC:
         row.p = expit(u)
         row.r = d - (1.0 + d) * row.p
         row.w, row.a = (1.0 + d) * row.p * (1.0 - row.p), 1.0 - row.p
-    elif u < law.low:
-        row.r = law.slope * (d - early_hazard(u))
-        row.w = law.slope * hazard(u)
-        row.off, row.a = early_excess(u, law.slope), law.slope
+    elif u < errors.low:
+        row.r = errors.slope * (d - early_hazard(u))
+        row.w = errors.slope * hazard(u)
+        row.off, row.a = early_excess(u, errors.slope), errors.slope
     else:
         row.p = hazard(u)
         row.a = row.p - u
-        row.r = law.kink - u if d != 0.0 else law.kink - row.p
+        row.r = errors.kink - u if d != 0.0 else errors.kink - row.p
         row.w = 1.0 if d != 0.0 else row.p * (row.p - u)
-        row.off = law.excess + law.kink * (u - law.low)
+        row.off = errors.excess + errors.kink * (u - errors.low)
     return row
 
 
-cdef inline double compensated(const Law* law, double u) noexcept nogil:
-    """What is expected beyond 1 of the squares of the log hazard's derivative at events up to u."""
-    return early_information(law, u if u < STEEP else STEEP) if law.code == NORMAL else 0.0
+cdef inline double compensated(const Errors* errors, double u) noexcept nogil:
+    """Return the expected sum of squares of the log hazard's derivative at events up to u, beyond 1."""
+    return early_information(errors, u if u < STEEP else STEEP) if errors.code == NORMAL else 0.0
 
 
 cdef inline double shortest(double a) noexcept nogil:
-    """How far beyond an event's error the score of the scale is, which is a times (the error + 1 / a)."""
+    """Return 1 / a: the score of the scale at an event is a times (the error + 1 / a)."""
     return 1.0 / (a if a > LEAST else LEAST)
 
 
@@ -174,10 +174,10 @@ cdef inline void fill_curvature(
     double u, double y, double w, double d, double a, double early, double slope, double span, double most,
     double fine, Py_ssize_t i, double[:, ::1] weights, double[:, ::1] places,
 ) noexcept nogil:
-    """Fill in the parts of a row's curvature, up to `most`, and the targets that go with them.
+    """Fill in the three parts of a row's curvature, up to `most`, and their targets.
 
-    Half of w, minus the second derivative, at the row's own target; half of d a^2, what an event says, where
-    a^2 counts as 1 at most; and half of what is expected beyond that.
+    They are half of w, minus the second derivative, at the row's own target; half of d a^2, the contribution
+    of an event, with a^2 limited to 1; and half of the expected value beyond this limit.
     """
     cdef double beyond = shortest(a), rest
     weights[1, i] = bounded(rint(0.5 * (d * a * a if a < 1.0 else d) * fine), 0.0, most)
@@ -196,14 +196,14 @@ def fill_residuals(
     """Fill in residuals and curvatures of a block's rows; late rows end at the cut. Return the events left.
 
     The curvature has three parts, the rows of `weights`: half of minus the second derivative, at the target
-    in the block, and half of what events say of it, at the targets in the rows of `places`.
+    in the block, and half of the contributions of events, at the targets in the rows of `places`.
 
-    `block` holds packed rows (features, target, constant) as integers, the constant being the number of
-    steps in 1; the targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order.
-    `cuts` are the standardised errors below which the score of normal errors is flat, and at which rows end.
-    `units` are the integers per 1 of a residual and of a curvature; the events are in units of a residual.
-    `limits` are the greatest integers: of a negative residual's magnitude, of a positive one, of a curvature,
-    of what is taken off an event. `residuals_of` has the formulas.
+    `block` holds packed rows (features, target, constant) as integers; the constant is the number of steps in
+    1. The targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order. Below
+    the first of `cuts` the score of normal errors is constant; rows end at the second. `units` are the
+    integers per 1 of a residual and of a curvature; the events are in units of a residual. `limits` are the
+    largest integers of a negative residual's magnitude, of a positive residual, of a curvature, and of the
+    correction of an event. `residuals_of` has the formulas.
     """
     cdef:
         Py_ssize_t n = event.shape[0], width = theta.shape[0], i, j
@@ -211,7 +211,7 @@ def fill_residuals(
         Py_ssize_t target = width - 2
         double span = block[0, width - 1] if n else 0.0
         double u, r, d
-        Law law = law_of(distribution, cuts)
+        Errors errors = errors_of(distribution, cuts)
         Row row
         const double* t = &theta[0]
         double* q
@@ -232,7 +232,7 @@ def fill_residuals(
                 u = high
                 alive = False
             d = 1.0 if alive else 0.0
-            row = complete(&law, u, d)
+            row = complete(&errors, u, d)
             if distribution == NORMAL:
                 # Toward zero: no residual passes the stated corners.
                 r = trunc(bounded(row.r * unit, -limits[0], d * limits[1]))
@@ -243,55 +243,55 @@ def fill_residuals(
             # Of a plan from elsewhere, the limits may be less than an event.
             residual[i] = bounded(r, -limits[0], limits[1])
             fill_curvature(
-                u, q[target], row.w, d, row.a, compensated(&law, u), t[target], span, limits[2], fine, i,
+                u, q[target], row.w, d, row.a, compensated(&errors, u), t[target], span, limits[2], fine, i,
                 weights, places,
             )
             events += <int64_t> (d * unit - bounded(trunc(row.off * unit), 0.0, limits[3]))
     return events
 
 
-cdef inline double error_at(const Law* law, double rest, double slope, double y) noexcept nogil:
+cdef inline double error_at(const Errors* errors, double rest, double slope, double y) noexcept nogil:
     """Standardised error where the target is y, within what the functions above can take."""
-    cdef double u = rest + slope * y, most = 37.0 if law.code == NORMAL else 300.0
+    cdef double u = rest + slope * y, most = 37.0 if errors.code == NORMAL else 300.0
     return bounded(u, -most, most) if u == u else 0.0
 
 
-cdef inline double information(const Law* law, double u) noexcept nogil:
+cdef inline double information(const Errors* errors, double u) noexcept nogil:
     """Information that watching a row from the start up to u is expected to give."""
     cdef double p
-    if law.code == SEV:
+    if errors.code == SEV:
         return exp(u)
-    if law.code == LOGISTIC:
+    if errors.code == LOGISTIC:
         p = expit(u)
         return p - 0.5 * p * p
-    if u < law.low:
-        return law.slope * law.slope * early_hazard(u)
-    return law.base + late_information(u)
+    if u < errors.low:
+        return errors.slope * errors.slope * early_hazard(u)
+    return errors.base + late_information(u)
 
 
-cdef inline Observed of_row(const Law* law, double y, double u, double d) noexcept nogil:
+cdef inline Observed of_row(const Errors* errors, double y, double u, double d) noexcept nogil:
     """An event at u (d = 1), or none up to u."""
     cdef:
-        Row row = complete(law, u, d)
+        Row row = complete(errors, u, d)
         Observed found
     found.d, found.r, found.t, found.off, found.w = d, row.r, row.r * y, row.off, row.w
     found.place, found.own = y, d - row.off
     return found
 
 
-cdef Observed of_left(const Law* law, double last, double u, double end, bint late) noexcept nogil:
+cdef Observed of_left(const Errors* errors, double last, double u, double end, bint late) noexcept nogil:
     """An event at some time up to `end`; what is not seen by u, before the end if `late`, counts as later.
 
     The mean over all rows is 0, so that the mean of those with an event by the end is minus that of the
     others, times the odds.
     """
     cdef:
-        Row row = complete(law, u, 0.0)
-        double total = cumulative(law.code, end), odds = 1.0 / expm1(total), h
+        Row row = complete(errors, u, 0.0)
+        double total = cumulative(errors.code, end), odds = 1.0 / expm1(total), h
         Observed found
     found.d, found.off, found.r, found.place = bounded(odds * row.off, 0.0, 1.0), 0.0, -odds * row.r, last
     found.t, found.own = found.r * last, found.d
-    h = total if law.code == SEV else (expit(end) if law.code == LOGISTIC else hazard(end))
+    h = total if errors.code == SEV else (expit(end) if errors.code == LOGISTIC else hazard(end))
     found.w = -found.r * h / expm1(-total)
     if not late:
         found.w -= odds * row.w
@@ -299,7 +299,7 @@ cdef Observed of_left(const Law* law, double last, double u, double end, bint la
 
 
 cdef Observed of_interval(
-    const Law* law, double rest, double slope, double first, double end, double span, double unit
+    const Errors* errors, double rest, double slope, double first, double end, double span, double unit
 ) noexcept nogil:
     """An event at some time after `first`, and not after `end`: the mean over the events in between.
 
@@ -308,40 +308,40 @@ cdef Observed of_interval(
     and the information about the scale goes with it (Louis).
     """
     cdef:
-        double last = bounded(end, -span, span), a = error_at(law, rest, slope, first)
-        double after = error_at(law, rest, slope, end), e = error_at(law, rest, slope, last)
+        double last = bounded(end, -span, span), a = error_at(errors, rest, slope, first)
+        double after = error_at(errors, rest, slope, end), e = error_at(errors, rest, slope, last)
         double chance = 1.0, low, high, knot, left, step, u, y, f, s, start, total = 0.0, mean
         double r = 0.0, t = 0.0, off = 0.0, w = 0.0, wy = 0.0, wyy = 0.0
         double rr = 0.0, rs = 0.0, ss = 0.0, sums = 0.0
         Py_ssize_t early, panels, i, j
         Row row
         Observed found
-    if e > law.high:
-        last, e = bounded(last - (e - law.high) / slope, -span, span), law.high
+    if e > errors.high:
+        last, e = bounded(last - (e - errors.high) / slope, -span, span), errors.high
     # Whatever the parameters, and where an interval ends before it begins.
     first, a = bounded(first, -span, last), min(a, e)
-    start = cumulative(law.code, a)
+    start = cumulative(errors.code, a)
     if after > e:
-        chance = expm1(start - cumulative(law.code, e)) / expm1(start - cumulative(law.code, after))
+        chance = expm1(start - cumulative(errors.code, e)) / expm1(start - cumulative(errors.code, after))
         # Whole units of the events.
         chance = rint(bounded(chance, 0.0, 1.0) * unit) / unit if a < e and chance == chance else 0.0
     if not e - a > NARROW:
-        found = of_row(law, 0.5 * (first + last), 0.5 * (a + e), 1.0)
+        found = of_row(errors, 0.5 * (first + last), 0.5 * (a + e), 1.0)
         total, r, t, off, w = 1.0, found.r, found.t, found.off, found.w
         y = 0.5 * (a - e)
         s = r * y + 1.0 - off
         sums, wy, wyy, rr, rs, ss = s, w * y, w * y * y, r * r, r * s, s * s
     else:
         # All but some exp(-14) of the chance.
-        if law.code == SEV:
+        if errors.code == SEV:
             high = min(e, log(start + 20.0))
             low = max(a, high - 16.0)
-        elif law.code == LOGISTIC:
+        elif errors.code == LOGISTIC:
             low, high = max(a, min(e, 0.0) - 14.0), min(e, max(a, 0.0) + 14.0)
         else:
             low, high = max(a, -sqrt(min(e, 0.0) ** 2 + 36.0)), min(e, sqrt(max(a, 0.0) ** 2 + 36.0))
         # The residual of normal errors has a kink.
-        knot = bounded(law.low, low, high)
+        knot = bounded(errors.low, low, high)
         early = <Py_ssize_t> ceil((knot - low) / PANEL)
         panels = early + <Py_ssize_t> ceil((high - knot) / PANEL)
         # The largest density of normal errors is nearest to 0.
@@ -351,10 +351,10 @@ cdef Observed of_interval(
             left = low + i * step if i < early else knot + (i - early) * step
             for j in range(NODES):
                 u = left + PLACES[j] * step
-                row = complete(law, u, 1.0)
-                if law.code == SEV:
+                row = complete(errors, u, 1.0)
+                if errors.code == SEV:
                     f = row.p * exp(start - row.p)
-                elif law.code == LOGISTIC:
+                elif errors.code == LOGISTIC:
                     f = row.w
                 else:
                     f = exp(0.5 * (mean * mean - u * u))
@@ -373,7 +373,7 @@ cdef Observed of_interval(
                 rs += f * row.r * s
                 ss += f * s * s
     f, mean = chance / total, 1.0 - chance
-    row = complete(law, e, 0.0)
+    row = complete(errors, e, 0.0)
     # Together with the rows that end at e, where y is 0 and s is minus what is off.
     found.d, found.off = chance, f * off + mean * row.off
     found.r, found.t = f * r + mean * row.r, f * t + mean * row.r * last
@@ -407,11 +407,11 @@ def fill_observed(
     """Fill in residuals and curvatures of rows of every kind, and residuals times targets.
 
     As `fill_residuals`, for rows with a code of `CODES`. `end`, `start` and `entry` are targets in steps, not
-    rounded and not clipped; -inf: no entry. `limits` has one more, of a residual times a target of 1. The
-    targets in the block become those that go with the curvature. Only if all rows are events or censored is
-    the curvature `in_halves`, and minus the second derivative otherwise: what earlier events and intervals
-    say of it is their own. Return the events left, and how much less than their number all rows tell of the
-    scale, in the same units.
+    rounded and not clipped; -inf: no entry. `limits` has one more entry, for a residual times a target of 1.
+    The targets in the block are replaced by those of the curvature. The curvature is computed `in_halves`
+    only if all rows are events or censored. Otherwise it is minus the second derivative, because
+    left-censored rows and intervals contribute terms of their own. Return the events left, and the lost
+    information about the scale, in the same units.
     """
     cdef:
         Py_ssize_t n = code.shape[0], width = theta.shape[0], i, j
@@ -420,7 +420,7 @@ def fill_observed(
         double span = block[0, width - 1] if n else 0.0
         double rest, slope = theta[width - 2], u, y, v, watched, across
         double extra = 0.0, steep = 0.0
-        Law law = law_of(distribution, cuts)
+        Errors errors = errors_of(distribution, cuts)
         Row row
         Observed found
         double* q
@@ -434,8 +434,8 @@ def fill_observed(
                 rest += theta[j] * q[j] if j != target else 0.0
             entered = entry[i] > -INFINITY
             y = bounded(end[i], -span, span)
-            u = error_at(&law, rest, slope, y)
-            v = error_at(&law, rest, slope, entry[i]) if entered else 0.0
+            u = error_at(&errors, rest, slope, y)
+            v = error_at(&errors, rest, slope, entry[i]) if entered else 0.0
             if entered and (v >= high or entry[i] >= span):
                 # It was never watched before its end.
                 q[target] = residual[i] = moment[i] = places[0, i] = places[1, i] = 0.0
@@ -444,8 +444,8 @@ def fill_observed(
             if code[i] == INTERVAL or (code[i] == LEFT and entered):
                 y = start[i] if code[i] == INTERVAL and start[i] > -span else -span
                 y = min(max(y, entry[i]) if entered else y, end[i])
-                found = of_interval(&law, rest, slope, y, end[i], span, unit)
-                u = min(u, error_at(&law, rest, slope, y))
+                found = of_interval(&errors, rest, slope, y, end[i], span, unit)
+                u = min(u, error_at(&errors, rest, slope, y))
                 y = bounded(end[i], -span, span)
             else:
                 late = u > high
@@ -454,19 +454,19 @@ def fill_observed(
                 if code[i] == LEFT:
                     late = late or end[i] > span
                     # Not before the end within the bounds, whatever the parameters.
-                    v = max(u, error_at(&law, rest, slope, end[i]))
-                    found = of_left(&law, y, u, v, late)
+                    v = max(u, error_at(&errors, rest, slope, end[i]))
+                    found = of_left(&errors, y, u, v, late)
                 else:
-                    found = of_row(&law, y, u, 1.0 if code[i] == EXACT and not late else 0.0)
-                    extra = compensated(&law, u) - (compensated(&law, min(v, u)) if entered else 0.0)
-                    steep = complete(&law, u, found.d).a
+                    found = of_row(&errors, y, u, 1.0 if code[i] == EXACT and not late else 0.0)
+                    extra = compensated(&errors, u) - (compensated(&errors, min(v, u)) if entered else 0.0)
+                    steep = complete(&errors, u, found.d).a
                     if entered:
-                        found.w = information(&law, u)
+                        found.w = information(&errors, u)
             if entered:
                 # Less what a row gives that is censored at the entry, which is not after the end.
                 v = min(v, u)
-                row = complete(&law, v, 0.0)
-                watched = information(&law, v)
+                row = complete(&errors, v, 0.0)
+                watched = information(&errors, v)
                 found.r -= row.r
                 found.t -= row.r * bounded(entry[i], -span, y)
                 found.off -= row.off
@@ -481,8 +481,8 @@ def fill_observed(
             moment[i] = inward(found.t * unit, limits[4] * span, limits[4] * span)
             if in_halves:
                 fill_curvature(
-                    error_at(&law, rest, slope, y), y, found.w, found.d, steep, extra, slope, span, limits[2],
-                    fine, i, weights, places,
+                    error_at(&errors, rest, slope, y), y, found.w, found.d, steep, extra, slope, span,
+                    limits[2], fine, i, weights, places,
                 )
                 q[target] = inward(found.place, span, span)
                 continue

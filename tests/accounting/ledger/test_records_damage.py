@@ -32,7 +32,7 @@ def test_rolled_back_and_charged_by_a_program_that_knows_no_mark(rolled_back, te
         other.charge(tenth, "Tree")
     mark.write_bytes(acknowledged)
     assert_refused(rolled_back, "damaged")
-    with pytest.raises(LedgerError, match="do not lead to those that were acknowledged"):
+    with pytest.raises(LedgerError, match="do not lead to the acknowledged state"):
         rolled_back.entries()
 
 

@@ -139,7 +139,7 @@ def test_refused_charges_are_reported(ledger):
         with ledger.record(purpose="<b>"), pytest.raises(BudgetExceededError):
             charge(ledger, 2)
     assert "Refused charges, which cost nothing: 2\n" in ledger.report()
-    told = "epsilon = 2, delta = 0 asked for 2 times; purpose "
+    told = "epsilon = 2, delta = 0 requested 2 times; purpose "
     assert f"refused, label -, Tree: {told}<b>" in ledger.report()
     assert f"{told}&lt;b&gt;" in ledger.to_html()
     assert [it["epsilon"] for it in json.loads(ledger.to_json())["refusals"]] == ["2/1", "2/1"]
@@ -159,7 +159,7 @@ def test_an_error_of_the_record_hides_no_refusal(ledger, monkeypatch):
 
     charge(ledger)
     monkeypatch.setattr(records.SQLiteRecords, "add_refusal", fail)
-    with pytest.raises(BudgetExceededError, match="pass the ceiling") as raised:
+    with pytest.raises(BudgetExceededError, match="exceed the ceiling") as raised:
         charge(ledger, 2)
     assert "could not record the refusal" in raised.value.__notes__[0]
     monkeypatch.undo()

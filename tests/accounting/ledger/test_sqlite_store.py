@@ -37,7 +37,7 @@ def test_replaced_by_another_ledger(ledger, tenth):
         with pytest.raises(LedgerError, match="another ledger"):
             known.charge(tenth, "Tree")
     backup.replace(ledger.path)
-    with pytest.raises(LedgerError, match=r"another ledger than the one that was here, by the mark"):
+    with pytest.raises(LedgerError, match=r"another ledger than the one of the mark"):
         PrivacyLedger(ledger.path, epsilon=1)
     mark_path(ledger.path).unlink()
     assert ledger.spent() == (TENTH, 0)

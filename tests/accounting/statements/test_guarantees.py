@@ -41,7 +41,7 @@ def test_statements_of_other_kinds():
     unbounded = guarantee(epsilon=math.inf).statement()
     assert unbounded == "No bound holds for what your report reveals about your value."
     without_a_prior = guarantee(criterion="dp", prior="", epsilon=1.0).statement()
-    assert without_a_prior.startswith("Whatever an adversary knows beforehand")
+    assert without_a_prior.startswith("Whatever an adversary already knows")
     assert "the probability of any outcome" in without_a_prior
     assert "2.72" in without_a_prior
 
@@ -59,7 +59,7 @@ def test_a_guarantee_prints_its_allowance_and_status():
     assert text.splitlines() == [
         "Guarantee: pointwise maximal leakage of your report",
         "  epsilon: 0.25 nats (of it 0.001 for the grid and for rounding)",
-        "  status: exact but for that: without a grid no bound below the rest holds",
+        "  status: exact except for that part: without a grid, no bound below the rest holds",
         "  prior: two values with probabilities 0.7 and 0.3",
         "  method: closed form",
     ]

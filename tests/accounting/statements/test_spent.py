@@ -115,7 +115,7 @@ def test_a_run_that_is_not_private_may_have_infinite_epsilon():
     assert "epsilon: infinite\n" in str(spent)
     assert "nominal" not in str(spent)
     assert pickle.loads(pickle.dumps(spent)) == spent
-    with pytest.raises(ValueError, match="epsilon must be finite when the claim is 'dp'"):
+    with pytest.raises(ValueError, match="epsilon must be finite if the claim is 'dp'"):
         make(math.inf)
 
 
@@ -239,6 +239,6 @@ def test_the_leakage_of_one_report_is_taken_for_no_other_run():
 
 def test_a_prior_of_one_player_assumes_independent_players():
     spent = make(unit="player", relation="local", epsilon=1, delta=0).given_prior([0.7, 0.3])
-    assert "(and for whom the players are independent), this run raises" in " ".join(
+    assert "(and the players are independent under it), this run raises" in " ".join(
         spent.leakage.statement().split()
     )

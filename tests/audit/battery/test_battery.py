@@ -340,7 +340,7 @@ TOO_WEAK = [
         DPLogisticRegression(0.5, bounds=(-1, 1), classes=[0, 1], max_rows_per_group=2),
         PERSONS,
         HALF,
-        "take data of which one unit moves a number further, or",
+        "use data in which one unit changes a number by more, or",
     ),
     *(
         (LocallyPrivateTreeClassifier(14, **TREE), None, name, "choose epsilon 1.5")
@@ -432,7 +432,7 @@ class TestInterface:
             check_private_estimator(SMALL, data)
 
     def test_one_where_several_are_asked_for(self):
-        with pytest.raises(TypeError, match="only must hold names"):
+        with pytest.raises(TypeError, match="only must be a list of names"):
             check_private_estimator(SMALL, only="check_replay")
         with pytest.raises(TypeError, match="expected_failed_checks must be a mapping"):
             check_private_estimator(SMALL, expected_failed_checks=["check_replay"])

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skprivate import PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.audit._battery.requirements import noisy_paths
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
+from tests.accounting.records import spend
 from tests.marks import slow_unless
 
 pytestmark = pytest.mark.usefixtures("short_searches")
@@ -67,14 +67,11 @@ class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.array([[np.sum((y == c) & (side == s)) for c in self.classes_] for s in (False, True)])
 
     def describe(self, n, entropy):
-        return PrivacySpent(
-            mechanism="discrete Laplace",
-            epsilon=Fraction(self.stated or self.epsilon),
-            relation="replace-one",
+        return spend(
+            Fraction(self.stated or self.epsilon),
             sensitivity=SENSITIVITY,
             noise_scale=SENSITIVITY / Fraction(self.epsilon),
             noise_source=entropy.source,
-            deployment="curator",
             unprotected={"rows": n},
             **claim_of((), entropy.source),
         )
@@ -123,15 +120,7 @@ class OwnNoise(BaseEstimator):
         generator = np.random.default_rng(self.random_state)
         exact = np.count_nonzero(X[:, 0] > 0)
         self.count_ = exact + self.draw(self.factor / float(self.epsilon), generator)
-        self.privacy_spent_ = PrivacySpent(
-            mechanism="discrete Laplace of its own",
-            epsilon=EPSILON,
-            relation="replace-one",
-            noise_scale=None,
-            noise_source="os-entropy",
-            deployment="curator",
-            claim="dp",
-        )
+        self.privacy_spent_ = spend(EPSILON, mechanism="discrete Laplace of its own", noise_scale=None)
         return self
 
     def draw(self, scale, generator):
@@ -449,7 +438,7 @@ def test_the_right_estimator_passes():
     skipped = {"check_epsilon_of_whole_fits", "check_partial_fit_spends", "check_runs_of_a_search"}
     # It states a total alone, and is told that this hides what a release costs.
     skipped |= {"check_releases", "check_releases_show_half_the_noise"}
-    assert "list them in PrivacySpent.releases" in told["check_releases"][1]
+    assert "List the releases in PrivacySpent.releases" in told["check_releases"][1]
     assert {name for name, (status, _) in told.items() if status != "passed"} == skipped, told
 
 

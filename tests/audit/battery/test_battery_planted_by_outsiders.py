@@ -469,7 +469,7 @@ class TestWhatCannotBeChecked:
 
     def test_a_fit_that_needs_more(self):
         reason = self.failures(NeedsGroups())["check_fit"]
-        assert reason.startswith("NeedsGroups.fit needs groups: hand over data that hold them")
+        assert reason.startswith("NeedsGroups.fit needs groups: pass data that hold them")
 
     def test_no_claim(self):
         with pytest.raises(
@@ -538,7 +538,7 @@ class TestTheProgramAround:
         case = AuditCase(estimator=SkipsItself(), data_sets=({"X": np.ones((9, 2))}, {"X": np.zeros((9, 2))}))
         result = check_private_estimator(case, only=["check_only_released_values_differ"], on_fail=None)[0]
         assert result["status"] == "failed"
-        assert "no estimator says which checks apply" in result["reason"]
+        assert "no estimator decides which checks apply" in result["reason"]
 
     def test_who_swallows_the_end_replaces_nothing_any_more(self):
         before = sys.stdout, logging.getLogger().level, os.urandom
@@ -598,7 +598,7 @@ class TestTheProgramAround:
         case = AuditCase.of(Slow(), n_trials=110)
         result = check_private_estimator(case, only=["check_epsilon_of_whole_fits"], on_fail=None)[0]
         assert result["status"] == "too weak"
-        assert "show no noise of half the scale" in result["reason"]
+        assert "do not show noise of half the scale" in result["reason"]
 
 
 def test_weights_between_zero_and_one_of_added_rows_pass():
@@ -629,7 +629,7 @@ def test_noise_that_is_added_outside_is_judged_from_outside():
         on_fail=None,
     )
     assert [one["status"] for one in results] == ["skipped", "skipped", "failed"]
-    assert "hand them the exact values" in results[0]["reason"]
+    assert "pass them the exact values" in results[0]["reason"]
 
 
 def test_the_epsilon_of_gaussian_noise_counts_with_its_delta():

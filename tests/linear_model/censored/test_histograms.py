@@ -16,7 +16,7 @@ from skprivate.linear_model._censored.histograms import (
     ResidualHistogram,
     _fit_with_cut,
     fit_histogram,
-    fit_law,
+    fit_residuals,
     histogram_cells,
     kaplan_meier,
     residual_edges,
@@ -88,7 +88,7 @@ def counts_of(distribution, location, scale, censored, spread=0.0, n=400_000, wi
 @pytest.mark.parametrize(("location", "scale"), [(0.0, 1.0), (0.2, 0.9), (-0.3, 1.25)])
 def test_location_and_scale_are_those_of_the_residuals(distribution, censored, location, scale):
     # The error of the bins' middles is the limit; standard errors are some .005.
-    law = fit_law(counts_of(distribution, location, scale, censored), distribution, 0.0)
+    law = fit_residuals(counts_of(distribution, location, scale, censored), distribution, 0.0)
     assert law.settled
     assert law.location == pytest.approx(location, abs=0.025)
     assert law.log_scale == pytest.approx(np.log(scale), abs=0.02)
@@ -118,7 +118,7 @@ def test_noise_of_the_counts_moves_the_estimate_as_is_claimed(distribution):
     found = []
     for _ in range(n):
         noisy = exact.counts + rng.laplace(scale=noise_std / np.sqrt(2), size=exact.counts.shape)
-        law = fit_law(replace(exact, counts=noisy, noise_std=noise_std), distribution, 0.0)
+        law = fit_residuals(replace(exact, counts=noisy, noise_std=noise_std), distribution, 0.0)
         found.append([law.location, law.log_scale, np.sqrt(law.noise(noise_std)[1, 1])])
     off, spread = np.mean(found, axis=0), np.std(found, axis=0)
     # Six standard errors of the mean; a standard deviation of 200 is within a fifth.
@@ -140,7 +140,7 @@ def test_slopes_stay_and_the_edges_are_those_of_the_final_law():
     np.testing.assert_allclose(after[2:] / after[1], before[2:] / before[1], rtol=1e-12)
     assert release.residuals.counts.shape == (2, RESIDUAL_BINS + 2)
     assert release.residuals.edges.shape == (RESIDUAL_BINS + 3,)
-    law = fit_law(release.residuals, SEV, release.correction.spread)
+    law = fit_residuals(release.residuals, SEV, release.correction.spread)
     # They have moved by what was believed of them.
     by = release.correction.by[1]
     assert law.log_scale == pytest.approx(release.correction.law.log_scale - by, abs=2e-3)

@@ -8,7 +8,7 @@ import pytest
 
 from skprivate import DPNormalLLSRegressor
 from skprivate.exceptions import UtilityWarning
-from skprivate.linear_model._distributions import NORMAL, clipped_law
+from skprivate.linear_model._distributions import NORMAL, clipped_errors
 from skprivate.linear_model._moments.released_moments import MomentRelease, ScaledFit
 from skprivate.linear_model._moments.replicates import bootstrap_looks
 from skprivate.linear_model._moments.rounds import Look, LookRelease
@@ -26,8 +26,8 @@ def release_of(found, *, features=FEATURES, noise=0.0, of_look=0.0, looks=2):
     matrix[0, 2:] = matrix[2:, 0] = N * MEANS
     matrix[1, 2:] = matrix[2:, 1] = N * features @ TRUE
     std[0, 0] = 0.0
-    share = clipped_law(NORMAL).share(SCALE, CLIP)
-    square = clipped_law(NORMAL).spread(SCALE, CLIP)[0, 0]
+    share = clipped_errors(NORMAL).share(SCALE, CLIP)
+    square = clipped_errors(NORMAL).spread(SCALE, CLIP)[0, 0]
     left = share * N * features @ (TRUE - found)
     fit = ScaledFit(0.0, np.asarray(found), SCALE)
     sums = np.r_[0.0, left, N * square / CLIP] / CLIP
@@ -61,7 +61,7 @@ def variances(found, noise=0.0, of_look=0.0, seed=3, **options):
 
 def test_variances_of_the_parts():
     """Of 6,000 replicates, whose variances have relative standard errors of .018; limits are 8 of them."""
-    law, inverse = clipped_law(NORMAL), np.linalg.inv(FEATURES)
+    law, inverse = clipped_errors(NORMAL), np.linalg.inv(FEATURES)
     share = law.share(SCALE, CLIP)
     own = law.spread(SCALE, CLIP)[0, 0] / share**2 * inverse / N
     close = dict(rtol=0.15, atol=0.15 * own.max())
