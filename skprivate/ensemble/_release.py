@@ -374,7 +374,11 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         # Of persons with several rows, how many there are is not known.
         known_rows = task.n_rows if task.noise.rows_per_unit == 1 else None
         rates = yield from class_rate_rounds(task.noise, task.loss.n_labels, known_rows, spent_before)
-        start, counts, std = _start_of_labels(task, rates), rates.counts, rates.std
+        shares, logs, counts, std = rates.rates, np.log(rates.rates), rates.counts, rates.std
+        scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+        if task.offsets:
+            scores = _moved_to_rates(task.public[:, list(task.offsets)], rates)
+        start = _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
         signal = float(4 * (rates.rates * (1 - rates.rates)).max())
         share = rates.share + MEAN_SHARE
         if not task.offsets and not any(task.monotone):
@@ -386,7 +390,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         plan = CellsPlan(((TargetAxis(task.loss.center, task.loss.half, _TARGET_BINS),),))
         record = task.noise.describe("counts of the target", noise, share)
         released = yield Round(plan, noise, paid.pop() if paid else None, record)
-        start = _start_of_numbers(task.loss, bool(task.offsets), released, noise.variance)
+        # With a public model the clip of its errors stands, unless the target does not reach so far.
+        scores, loss = base_of_target(released, noise.variance, task.loss)
+        start = _Start(np.zeros(1) if task.offsets else scores, np.ones(1), loss)
         counts, std = released.astype(np.float64), float(np.sqrt(noise.variance))
     schedule = make_schedule(
         n_rows,
@@ -399,8 +405,6 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         numbers=isinstance(task.loss, NumberLoss),
         n_grids=task.n_grids,
     )
-    if isinstance(task.loss, ClassLoss) and task.offsets:
-        start = replace(start, scores=_moved_to_rates(task.public[:, list(task.offsets)], rates))
     cells, finer, counted = yield from _counted_cells(task, schedule, n_rows, linear=linear[1] > 0)
     design = None
     if isinstance(task.loss, ClassLoss) and linear[1]:
@@ -456,20 +460,6 @@ class _Start:
     def clip(self) -> float | None:
         """Largest residual of numbers."""
         return self.loss.clip if isinstance(self.loss, NumberLoss) else None
-
-
-def _start_of_numbers(loss: NumberLoss, offsets: bool, released: IntArray, variance: float) -> _Start:
-    scores, loss_here = base_of_target(released, variance, loss)
-    # With a public model the clip of its errors stands, unless the target does not reach so far.
-    return _Start(np.zeros(1) if offsets else scores, np.ones(1), loss_here)
-
-
-def _start_of_labels(task: BoostingTask, known: ClassRates) -> _Start:
-    shares = known.rates
-    logs = np.log(shares)
-    scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
-    scores = np.zeros(len(scores)) if task.offsets else scores
-    return _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
 
 
 def _counted_cells(
