@@ -33,94 +33,95 @@ from ._release import BoostingRelease, BoostingTask
 class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     """Differentially private boosting of labels, by a trusted curator.
 
-    The model adds up a shape function of every column, and small corrections on random cells of several
-    columns: a glass box, whose parts can be drawn. Every step releases noisy sums of residuals, and is shrunk
-    by the noise. There is nothing to tune: bins, passes and shares of the budget follow from the number of
+    The model is the sum of one shape function for each column and of small corrections on random cells of
+    several columns. All these parts can be drawn. Every step releases noisy sums of residuals, and is shrunk
+    by the noise. There is nothing to tune. Bins, passes and shares of the budget follow from the number of
     rows and columns and from the noise.
 
     Pass ``delta=1e-6`` unless the guarantee must be pure. With ``delta=0``, the default, the epsilons of all
-    steps add up: there are fewer steps, on columns that are chosen under noise, and from epsilon 1 on more
-    error on most tables.
+    steps add up. There are then fewer steps, on columns that are chosen with noise, and from epsilon 1 on
+    the error is larger on most tables.
 
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Greatest privacy loss of the fit, > 0 and finite.
+        Largest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        From 0 to below 1; above 0, such as 1e-6, for Gaussian noise, of which steps get much less: see the
-        first lines. A fit warns where it is not below 1 / n and n is public.
+        From 0 to below 1. A value above 0, such as 1e-6, gives Gaussian noise, which is much smaller in each
+        step (see above). A fit warns if it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Kind of the noise; "auto": Gaussian where delta is above 0. "laplace" with such a delta is an error.
+        Kind of the noise. "auto" is Gaussian if delta is above 0. "laplace" with such a delta is an error.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
-        the units of X, from public knowledge. None: those of the public rows; without public rows they are
-        read from private rows, which is a leak. Values outside are in the end bins.
+        the units of X, from public knowledge. None: the bounds of the public rows; without public rows, they
+        are read from private rows, which is a leak. Values outside are in the end bins.
     domain : TableDomain, default=None
-        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. A level is a cell, and so is what is missing where the domain tells it
-        from values (``missing="indicator"``).
+        Public description of the columns of X, including their bounds. The columns may then hold text,
+        categories, dates and missing cells. Every level has a cell. Missing values have one if the domain
+        keeps them apart (``missing="indicator"``).
     classes : array-like of labels, default=None
-        Two labels or more from public knowledge, all text or all numbers; used in sorted order. None: those
-        of the public rows; without public rows they are read from private rows, which is a leak. White space
-        around text does not count, and True equals 1. A private label that is not in ``classes`` is counted
-        as the first class, without a warning. A public one raises ``ValueError``. If the type of ``y`` is
-        text and the classes are numbers, or the reverse, the fit raises ``TypeError``. Inside a
-        meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
+        At least two labels from public knowledge, all text or all numbers. They are used in sorted order.
+        None: the classes of the public rows; without public rows, they are read from private rows, which is
+        a leak. White space around text is ignored, and True equals 1. A private label that is not in
+        ``classes`` is counted as the first class, without a warning. A public one raises ``ValueError``. If
+        the type of ``y`` is text and the classes are numbers, or the reverse, the fit raises ``TypeError``.
+        Inside a meta-estimator that encodes labels, declare 0 to K - 1 (:doc:`/choosing`).
     relation : {"replace-one", "add-remove"}, default="replace-one"
-        Which tables are neighbours. With "add-remove" the number of rows is protected, and a noisy one is
-        paid for.
+        Which tables are neighbours. With "add-remove", the number of rows is protected, and a part of the
+        budget is spent on a noisy one.
     public_model : classifier, default=None
-        A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
-        public rows alone. Its scores are calibrated by cross-fitting on these rows; boosting starts from them
-        and corrects them. A model that does not predict the public labels better than their base rate counts
-        for nothing. It is asked about one private row at a time, and must give the same answer when it is
-        asked about a row again. With ``domain``, a model that chooses columns by name or encodes levels (a
-        pipeline with a ``ColumnTransformer``, or a ``OneHotEncoder``) gets a data frame of the declared
-        columns; any other model gets the encoded rows.
+        A classifier with ``fit`` and ``predict_proba``, such as a random forest. It is fitted to the public
+        rows alone. Its scores are calibrated by cross-fitting on these rows. Boosting starts from them and
+        corrects them. If the model does not predict the public labels better than their base rate, its
+        scores are not used. It predicts one private row at a time, and must return the same prediction if it
+        gets a row again. With ``domain``, a model that chooses columns by name or encodes levels gets a data
+        frame of the declared columns. Such a model is a pipeline with a ``ColumnTransformer``, or a
+        ``OneHotEncoder``. Any other model gets the encoded rows.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: the probability of the second class does not fall as the column grows; -1: it does not rise; 0: no
-        constraint. Or ``{column: sign}`` by name. For two classes and columns with an order; not beside
-        ``public_model``.
+        constraint. Or ``{column: sign}`` by name. It needs two classes and columns with an order, and cannot
+        be combined with ``public_model``.
     interactions : int or "auto", default="auto"
-        Steps on random cells of several columns, at most 1000. 0: shape functions of single columns only.
-        "auto": as many as the rows pay for, 80 at most. With Laplace noise, and more columns than steps that
-        the budget pays for, there are none: every step chooses its column.
+        Number of steps on random cells of several columns, at most 1000. 0: shape functions of single
+        columns only. "auto": as many as suit the number of rows, at most 80. There are none if Laplace noise
+        leaves fewer useful steps than columns; every step then chooses its column.
     partition_seed : int, default=0
-        Public seed of the random cells. In every second step on them, columns are drawn by what they add to
-        the scores so far.
+        Public seed of the random cells. In every second step on them, columns are drawn by how much they add
+        to the scores so far.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        With ``groups``: number of rows of one person that count. They are drawn at random. The noise grows
+        in proportion.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+        None: entropy of the operating system. Anything else makes the fit reproducible and not private.
     ledger : PrivacyLedger, default=None
         Charged before any noise is drawn.
 
     Attributes
     ----------
     privacy_spent_ : PrivacySpent
-        What was spent, on what unit, and what is claimed.
+        Spent budget, unit of privacy, and claim.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     bounds_ : tuple of two ndarrays
-        Lower and upper bounds of X, with ``domain`` of its encoded columns.
+        Lower and upper bounds of X; with ``domain``, those of its encoded columns.
     shape_functions_ : tuple of ShapeFunction
-        What every column adds to the scores, and the noise of its steps; behind them that of the public
-        model's score, where there is one.
+        What every column adds to the scores, with the noise of its steps. The last one is that of the public
+        model's score, if there is one.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constant of the scores.
     interactions_ : tuple of RandomCells
-        Steps on random cells of several columns, and the noise of each.
+        Steps on random cells of several columns, with the noise of each.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of every column in the variation of the scores, from released counts. They add up to 1, or are
-        all 0; the score of a public model has no part.
+        Share of every column in the variation of the scores, from released counts. The shares add up to 1 or
+        are all 0. The score of a public model is not included.
     mechanism_ : str
         "laplace" or "gaussian".
     n_steps_ : int
-        Number of rounds of noisy sums of residuals.
+        Number of rounds of noisy sums of residuals, those of the linear part included.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X had string names.
     domain_ : TableDomain
         The domain of the fit. Only with ``domain``.
 
@@ -133,27 +134,30 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
 
     Notes
     -----
-    **Privacy.** Released are, with exact discrete noise: counts of rows by label (of two, of the second where
-    the number of rows is public) and by the cells of every column; in every step the sums, by cell, of the
-    label less its probability under the model so far, rounded toward zero, with Laplace noise and many
-    columns on that column whose sums a noisy maximum shows to be large; and at the end the sums of predicted
-    probabilities, to which 2 % of the budget goes. With Gaussian noise, three columns or more, and neither a
-    public model nor ``monotonic_cst``, 5 to 50 % go to a linear part before the steps: sums of residuals
-    times scores of the bins and their squares, and times indicators of levels, of rows no longer than a
-    radius R in public whole numbers. Squares that the first of these sums do not show are not in later ones.
-    Everything else is a function of that and of public rows. Replacing a row moves the counts of t tables by
-    2t in L1 and in squared L2, and the sums of a step by at most 2 in L1 and 4 in squared L2; with three
-    classes or more by 4 and 8. Under "add-remove" it is t, and 1 and 1, or 2 and 2. Sums of the linear part
-    move by R^2 times as much in squared L2. Probabilities that add up to 1 at most move sums by 1, or of
-    three classes by 2. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which become
-    epsilon and delta once. All is charged before the first noise. With groups all norms are multiplied by
-    ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under "replace-one" the
-    number of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
-    "not-private".
+    **Privacy.** All releases have exact discrete noise. The first ones are counts of rows by label and by
+    the cells of every column. With two labels and a public number of rows, only the second label is counted.
+    Every step releases the sums of residuals by cell. A residual is the label less its probability under the
+    model so far, rounded toward zero. With Laplace noise and many columns, a noisy maximum chooses a column
+    whose sums are large. At the end, the sums of predicted probabilities are released with 2 % of the
+    budget. A linear part comes before the steps if there are Gaussian noise, at least three columns, and
+    neither a public model nor ``monotonic_cst``. It gets 5 to 50 % of the budget. It releases sums of
+    residuals times scores of the bins, their squares, and indicators of levels. In public whole numbers,
+    rows are no longer than a radius R. Squares that have no effect by the first of these sums are not in
+    later ones. Everything else is a function of these releases and of public rows. Replacing a row changes
+    the counts of t tables by 2t in L1 and in squared L2. It changes the sums of a step by at most 2 in L1
+    and 4 in squared L2. With three classes or more, these are 4 and 8. Under "add-remove", these are t, and
+    1 and 1, or 2 and 2. Sums of the linear part change by R^2 times as much in squared L2. Probabilities
+    with a sum of at most 1 change their sums by 1, or by 2 with three classes. With Laplace noise, the
+    epsilons of all rounds add up. With Gaussian noise, the rhos add up and are converted to epsilon and
+    delta once. The whole budget is charged before the first noise is drawn. With ``groups``, all norms are
+    multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under
+    "replace-one" the number of private rows. A seeded fit, or one that reads bounds or classes from private
+    rows, claims "not-private".
 
     Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
-    **Rare classes.** The intercept is moved so that the mean prediction meets the counts of the classes.
+    **Rare classes.** The intercept is shifted so that the mean prediction agrees with the counts of the
+    classes.
 
     References
     ----------
@@ -261,8 +265,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Logits of the second of two classes; of three or more, what `predict_proba` is the softmax of.
-            From -16 to 16.
+            For two classes, logits of the second one. For three or more, scores whose softmax is
+            `predict_proba`. All are from -16 to 16.
         """
         scores = np.clip(self._scores_of(X), -LIMIT, LIMIT)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -299,7 +303,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         return log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of every row; of equally probable ones the first.
+        """Return the most probable class of every row, the first of equally probable ones.
 
         Parameters
         ----------

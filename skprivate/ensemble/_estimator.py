@@ -62,7 +62,7 @@ BOOSTING_ROLES = assign_roles(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoostingRows:
-    """Validated rows, which are public, and whose they are; kept during one fit only.
+    """Validated rows, the mask of public ones, and their persons; kept during one fit only.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class BoostingRows:
         Numbers, or positions of labels among the classes.
     public : ndarray of bool of shape (n_rows,)
     units : RowUnits, or None
-        The persons of the private rows; None: the unit is the row.
+        The persons of the private rows. None: the unit is the row.
     rows_per_unit : int
-        Rows of one person that count; 1 where the unit is the row.
+        Number of rows of one person that count; 1 if the unit is the row.
     bounds : tuple of two ndarrays of shape (d,)
     grouped : bool
-        Whether the unit is the person; persons of a source are not among these rows.
+        Whether the unit is the person. These rows do not include persons of a source.
     """
 
     X: FloatArray
@@ -94,7 +94,7 @@ class BoostingRows:
 
     @property
     def n_used(self) -> int:
-        """Number of private rows that count at most; the same whatever rows a person has."""
+        """Largest number of private rows that count. It does not depend on a person's rows."""
         if self.units is None:
             return len(self.public) - self.n_public
         return self.units.n_units * self.rows_per_unit
@@ -113,9 +113,9 @@ class BoostingRows:
 class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
     """Base of the private boosting estimators.
 
-    A fit validates the rows and separates public from private ones, makes everything that is public
-    (`_task`), charges the cost, and takes the rounds of noisy sums; the model is a function of what they
-    release.
+    A fit validates the rows and separates public from private ones. It makes everything that is public
+    (`_task`), charges the cost, and takes the rounds of noisy sums. The model is a function of their
+    releases.
     """
 
     epsilon: Any
@@ -129,12 +129,13 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
     max_rows_per_group: int
     random_state: Any
 
-    # Asked for by default: the mask and the groups are what the guarantee is about.
+    # Requested by default, as the guarantee depends on the mask and the groups.
     __metadata_request__fit = {"is_public": True, "groups": True}
 
-    #: Parameters that declare bounds of X and the target, and what is said where one was read from rows.
+    #  Parameters that declare bounds of X and the target, each with the text of the leak if it is read from
+    # rows.
     _leak_texts: Mapping[str, str]
-    #: The one that declares the target.
+    #  The parameter that declares the target.
     _target_parameter: str
 
     _has_rounds = _reads_numbers = True
@@ -149,16 +150,16 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers; in strict mode what is no finite number is put within the bounds. With ``domain``
-            a table in any form that it reads.
+            Finite numbers. In strict mode, other values are put within the bounds. With ``domain``, a table
+            in any form that it reads.
         y : array-like of shape (n_samples,)
             Labels, or numbers.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks public rows. None: every row is private.
         groups : array-like of shape (n_samples,), default=None
-            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
-            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
+            Person of every row. Of a person's private rows, ``max_rows_per_group`` count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups are passed on only if
+            scikit-learn's metadata routing is on. ``privacy_spent_.unit`` is the unit that was used.
 
         Returns
         -------
@@ -167,20 +168,20 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, targets, mask, groups or parameters; a column with more declared levels than there
-            are rows; Gaussian noise without delta; a public model that cannot be fitted, or whose score is
-            constant. Nothing is charged then, and the ledger counts a failure. In strict mode the reason is
-            public: it lies in no single row.
+            Unusable rows, targets, mask, groups or parameters; more declared levels of a column than rows;
+            or Gaussian noise without delta. Also a public model that cannot be fitted, or whose score is
+            constant. Nothing is charged then, and the ledger counts a failure. In strict mode, the reason is
+            public and does not depend on a single row.
         PrivacyLeakError
-            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+            In strict mode, if bounds or classes would be read from private rows, or if the noise is seeded.
         BudgetExceededError, LedgerError
-            The ledger refused; nothing is charged, and a previous fit is as it was.
+            The ledger refused. Nothing is charged, and a previous fit is unchanged.
 
         Warns
         -----
         UtilityWarning
-            By the released values, a class has hardly any row, a declared column is mostly missing, or
-            the columns have no effect.
+            According to the released values, a class has hardly any rows, a declared column is mostly
+            missing, or the columns have no effect.
         """
         self._budget()
         X, y = self._read_rows(X, y)
@@ -214,19 +215,19 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
+        """Validate X and y. In strict mode, none of their cells can make it fail."""
 
     @abstractmethod
     def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
-        """Resolve classes or bounds of the target, and return it as rounds read it."""
+        """Resolve classes or bounds of the target, and return the target as rounds read it."""
 
     @abstractmethod
     def _loss(self) -> Loss:
-        """Return the loss; classes or bounds are resolved."""
+        """Return the loss. Classes or bounds are already resolved."""
 
     @abstractmethod
     def _check_target(self, shape: PublicShape) -> Loss:
-        """Raise what is wrong about the declared target; return a loss with as many outputs, if known."""
+        """Raise an error if the declared target is wrong; return a loss with as many outputs, if known."""
 
     @abstractmethod
     def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores:
@@ -237,11 +238,11 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         """Return the sentence on a mistake that the released counts of the target suggest."""
 
     def _budget(self) -> FitBudget:
-        """Return the budget; ValueError for epsilon, delta and mechanism that do not fit."""
+        """Return the budget; ValueError if epsilon, delta and mechanism do not fit."""
         return FitBudget.of(self.epsilon, self.delta, self.mechanism)
 
     def _find_leaks(self, any_public: bool) -> list[str]:
-        """Return what would have to be read from private rows; found before any of them is read."""
+        """Return the leaks: what would be read from private rows. They are found before any row is read."""
         if any_public:
             return []
         missing = [name for name in self._leak_texts if getattr(self, name) is None]
@@ -274,7 +275,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         """Resolve bounds and target, and separate public from private rows."""
         declared = self._declared_bounds if self.domain is None else self.domain.bounds
         bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
-        # Only strict mode lets what is not finite come so far.
+        # Only strict mode passes on values that are not finite.
         X = within_bounds(X, *bounds) if self.is_strict() else X
         target = self._resolve_target(y, public)
         grouped = units is not None
@@ -323,7 +324,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         scores: PublicScores | None,
         noise_source: Any,
     ) -> Rounds[None]:
-        """Yield the rounds of a fit, and take over the model that is made of what they released."""
+        """Yield the rounds of a fit, and keep the model that is made of their releases."""
         spent = self._describe_spending(task, rows, leaks, noise_source)
         release, spent = yield from with_releases(boosting_rounds(task, spent), spent)
         self._name_columns()
@@ -338,7 +339,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
         )
         self.privacy_spent_ = spent
         target: Literal["classes", "numbers"] = "classes" if isinstance(task.loss, ClassLoss) else "numbers"
-        # Beside a public model the steps show what the columns add to it, which need not be much.
+        # With a public model, the steps show only what the columns add to it. That may be little.
         useless = not task.offsets and not shows_effect(release.evidence)
         mistakes.warn_of_mistakes(
             type(self).__name__,
@@ -351,7 +352,7 @@ class BaseDPBoosting(PrivateEstimatorMixin, BaseEstimator):
     def _describe_spending(
         self, task: BoostingTask, rows: BoostingRows, leaks: list[str], source: Any
     ) -> PrivacySpent:
-        """Return what the fit spends and claims."""
+        """Return the record of what the fit spends and claims."""
         budget, inputs = task.noise.budget, ("domain", *self._leak_texts)
         public = ["public rows"] if rows.n_public else []
         public += ["a model fitted to the public rows"] if task.offsets else []

@@ -29,15 +29,15 @@ class ColumnCells:
     ----------
     name : str
     feature : CodedFeature
-        Its bins stand for those that are made when their number is known, unless `fixed`.
+        Unless `fixed`, other bins replace its bins when their number is known.
     lower, upper : float
         Bounds of numbers.
     fixed : bool
         Whether the cells are those of `feature` already.
     levels : tuple, or None
-        What the cells stand for where they are levels.
+        The level of every cell, if cells are levels.
     fill : float, or None
-        The number that missing values become where they have no cell.
+        The number that replaces missing values if they have no cell.
     """
 
     name: str
@@ -55,12 +55,12 @@ class ColumnCells:
 
     @property
     def place_of_missing(self) -> int | None:
-        """The cell of missing values among the levels; None where there is none."""
+        """The cell of missing values among the levels, or None."""
         return self.levels.index("missing") if self.levels == _WITH_MISSING else None
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is but one cell, whatever the number of bins."""
+        """Whether there is only one cell for any number of bins."""
         if self.fixed:
             return self.feature.size < 2
         return self.lower >= self.upper and self.feature.missing is None
@@ -69,7 +69,7 @@ class ColumnCells:
         """Return the feature with so many bins of equal width."""
         if self.fixed or self.lower >= self.upper:
             return self.feature
-        # Weights of the bounds: their difference may overflow.
+        # A weighted mean of the bounds, as their difference may overflow.
         part = np.arange(1, n_bins) / n_bins
         thresholds = np.unique(self.lower * (1 - part) + self.upper * part)
         return replace(self.feature, thresholds=thresholds)
@@ -93,7 +93,8 @@ def columns_of_numbers(
 def columns_of_domain(domain: TableDomain, *, strict: bool) -> tuple[ColumnCells, ...]:
     """Return the declared columns of a table, whose rows are encoded.
 
-    In strict mode cells that are no values count as missing in all columns, and levels have a cell for them.
+    In strict mode, cells without a valid value count as missing in all columns, and levels have a cell for
+    them.
     """
     found, at = [], 0
     for name, column in domain.columns.items():
@@ -108,7 +109,7 @@ def columns_of_domain(domain: TableDomain, *, strict: bool) -> tuple[ColumnCells
 def _declared(name: str, column: Any, at: int, indicator: int | None, filled: bool) -> ColumnCells:
     low, high = column.encoded_bounds()
     if column.kind == "categorical" and not column.ordered:
-        # Rows of no level: missing ones.
+        # Rows without a level are missing.
         no_level = filled and column.fill is None
         feature = CodedFeature.of_levels(at, len(column.levels), indicator, no_level)
         return ColumnCells(name, feature, fixed=True, levels=tuple(column.levels))
@@ -126,13 +127,13 @@ def _declared(name: str, column: Any, at: int, indicator: int | None, filled: bo
 
 
 def check_cells(columns: Sequence[ColumnCells], n_rows: int | None) -> None:
-    """Refuse a column with more declared cells than there are rows.
+    """Raise an error if a column has more declared cells than there are rows.
 
     Parameters
     ----------
     columns : sequence of ColumnCells
     n_rows : int or None
-        Where it is public.
+        None: not public.
     """
     for column in columns:
         size = column.feature.size if column.fixed else 1
@@ -145,7 +146,7 @@ def check_cells(columns: Sequence[ColumnCells], n_rows: int | None) -> None:
             )
 
 
-# Monotone constraints: what they may say, and the nearest table of weights that keeps one.
+# Monotone constraints: their valid values, and the nearest monotone table of weights.
 
 
 def check_monotone(constraint: Any, columns: Sequence[ColumnCells]) -> tuple[int, ...]:
@@ -154,7 +155,7 @@ def check_monotone(constraint: Any, columns: Sequence[ColumnCells]) -> tuple[int
     Raises
     ------
     ValueError
-        Other values; another number of columns, or unknown names; a column whose cells have no order.
+        Other values, another number of columns, unknown names, or a column whose cells have no order.
     """
     if constraint is None:
         return (0,) * len(columns)
@@ -177,7 +178,7 @@ def check_monotone(constraint: Any, columns: Sequence[ColumnCells]) -> tuple[int
 
 
 def project(table: IntArray, sizes: FloatArray, sign: int, column: ColumnCells) -> IntArray:
-    """Return the nearest monotone table in weighted least squares; a cell of missing values stays."""
+    """Return the nearest monotone table by weighted least squares; a cell of missing values stays."""
     n_cells = len(table) - (column.feature.missing is not None)
     fitted = isotonic_regression(
         table[:n_cells, 0].astype(np.float64),
@@ -191,35 +192,39 @@ def project(table: IntArray, sizes: FloatArray, sign: int, column: ColumnCells) 
 
 
 # How a boosting divides its budget: bins, passes, random cells and shares, from public numbers alone. The
-# constants were chosen on six data sets (two of them simulated, one with 569 rows), for epsilon from 0.5 to 8
-# and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
+# constants were chosen on six data sets, for epsilon from 0.5 to 8 and both kinds of noise. Two of these
+# sets are simulated, one has 569 rows. Four simulated sets checked them: many columns, waves, binary
+# columns, pairs.
 
-# Shares of the budget: of the number of rows (add-remove), and of the counts of all features. Finer bins are
-# counted with the same noise: they cost as much again where all features have some. With a share of 3 % for
-# them, of more noise or of fewer features, tables of many or of skewed columns lose up to 5 points.
+# Shares of the budget for the number of rows (add-remove), and for the counts of all features. Finer bins
+# are counted with the same noise. They cost as much again if all features have some. A share of 3 % for
+# them, with more noise or fewer features, costs up to 5 points on tables with many or skewed columns.
 _ROWS, _COUNTS = Fraction(2, 100), Fraction(10, 100)
-# Share of the counts of a target of numbers: what makes the standard deviation of a bin's share so small,
-# within two bounds. The upper one is better than 5 and 20 % on three tables of 455 to 2,200 rows at epsilon
-# 0.1 to 2.
+# Share for the counts of a target of numbers: the one that makes the standard deviation of a bin's share so
+# small, within two bounds. The upper bound is better than 5 and 20 % on three tables of 455 to 2,200 rows at
+# epsilon 0.1 to 2.
 _BASE_STD, _LEAST_BASE, _MOST_BASE = 0.01, Fraction(2, 100), Fraction(10, 100)
-# Passes over the features; one where a public model or a linear part has seen them, or where epsilons add up.
+# Passes over the features. There is one if a public model or a linear part has seen them, or if epsilons add
+# up.
 _PASSES = 2
-# Steps on single features that a strong one needs to be learnt, as one goes from even odds to a probability
-# of 0.88 at most; where the noise of so many steps does not matter, few features are passed more often.
+# Steps on single features that are needed to learn a strong one: a step moves even odds to a probability of
+# at most 0.88. If the noise of so many steps does not matter, a few features have more passes.
 _FEWEST_STEPS = 8
-# Rows per standard deviation of a step's noise down to which more steps pay, while all of them at most double
-# the noise; and further steps of which there are so many rows that the noise does not matter. Most of these.
+# Least rows per standard deviation of a step's noise for more steps, as long as all of them at most double
+# the noise. The same for further steps, whose noise does not matter with so many rows. The largest number of
+# these steps.
 _ROWS_FOR_STEPS, _ROWS_FOR_MORE, _MOST_GRIDS = 100.0, 400.0, 80
-# Rows of a bin, and of random cells, in standard deviations of the noise of a step of sensitivity 1.
+# Rows of a bin and of random cells, in standard deviations of the noise of a step with sensitivity 1.
 _ROWS_OF_A_BIN, _ROWS_OF_A_CELL = 12.0, 8.0
 # Rows of a first bin in standard deviations of the noise of a count.
 _ROWS_OF_A_FIRST_BIN = 3.0
 _FEWEST_BINS, _MOST_BINS = 4, 32
 _LEAST_DEPTH, _MOST_DEPTH = 2, 5
-# Where epsilons add up and there are more columns than steps that pay: shares of a step for the choice of a
-# column and for the sums of residuals, the rest counts rows; bins of the columns among which is chosen.
-# And rows per standard deviation of a step's noise down to which chosen steps pay, of labels and of numbers:
-# of 30, 50 and 100 those by which none of fourteen tables, with effects of few columns or of all, loses.
+# If epsilons add up and there are more columns than useful steps, every step chooses its column. First the
+# least rows per standard deviation of a step's noise with which such steps are useful, for labels and for
+# numbers. Of 30, 50 and 100, these lose on none of fourteen tables, with effects of few columns or of all.
+# Then the shares of a step for the choice of a column and for the sums of residuals. The rest counts rows.
+# Last the bins of the columns that can be chosen.
 _ROWS_OF_A_CHOICE = (50.0, 100.0)
 CHOSEN, MEASURED, _BINS_OF_A_CHOICE = Fraction(3, 10), Fraction(5, 10), 32
 
@@ -233,16 +238,17 @@ class Schedule:
     n_bins : int
         First bins of a column of numbers, of equal width.
     rows_of_a_bin : float
-        Rows that a bin has at least where bins are joined.
+        Least rows of a bin after bins are joined.
     n_passes : int
         Passes over the features.
     n_grids, depth : int
-        Steps on random cells, and the number of splits of each.
+        Number of steps on random cells, and of splits in each.
     counts, steps : Fraction
-        Shares of the budget: of the counts of all features, which is the most that those of finer bins have,
-        too, and of these and all steps.
+        Shares of the budget: for the counts of all features, and for finer bins and all steps together.
+        Finer bins get at most as much as the counts.
     n_choices : int, default=0
-        Steps on columns that noisy maxima choose, in place of all passes, counts and grids; 0: none.
+        Number of steps on columns that noisy maxima choose, in place of all passes, counts and grids. 0:
+        none.
     """
 
     n_bins: int
@@ -255,7 +261,7 @@ class Schedule:
     n_choices: int = 0
 
     def share_of_a_step(self, n_features: int, n_grids: int, finer: Fraction) -> Fraction:
-        """Return the share of a single step, given what finer bins took; with the choice of its column."""
+        """Return the share of a single step with the choice of its column, given that of finer bins."""
         return (self.steps - finer) / (self.n_choices or max(self.n_passes * n_features + n_grids, 1))
 
 
@@ -290,21 +296,21 @@ def make_schedule(
     n_rows : int
         Public, or noisy.
     n_features : int
-        Features with more than one cell, that of a public model among them.
+        Number of features with more than one cell, including that of a public model.
     n_outputs : int
         Scores of a row.
     noise : NoiseShares
     target : Fraction
-        Share of the budget for the target: of base rates and mean prediction, or of counts by bins.
+        Share of the budget for the target: base rates and mean prediction, or counts by bins.
     signal : float, default=1.0
-        Variance of the residuals of labels against that of even ones: of rare events steps learn as much as
-        of so many times fewer rows.
+        Variance of the residuals of labels over that of even labels. Steps on rare events learn as much as
+        from so many times fewer rows.
     seen : bool
         Whether a public model, or a linear part, has seen the features before the steps.
     numbers : bool
         Whether residuals are of numbers.
     n_grids : int, default=None
-        Steps on random cells; None: as many as the rows pay for.
+        Number of steps on random cells. None: as many as suit the number of rows.
     """
     gaussian = noise.budget.mechanism == "gaussian"
     steps = 1 - share_of_rows(noise.relation) - target - _COUNTS
@@ -336,7 +342,7 @@ def make_schedule(
     n_passes = max(_PASSES if gaussian and not seen else 1, int(affordable))
     n_single = n_passes * n_features
     if n_grids is None:
-        # So many that the noise of all other steps doubles.
+        # With so many, the noise of all other steps doubles.
         double = 3 * n_single if gaussian else n_single
         room = most(_ROWS_FOR_STEPS) - n_single, most(_ROWS_FOR_MORE) - n_single
         wanted_grids = max(min(double, room[0]), min(_MOST_GRIDS, room[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scores of a model that public rows alone have trained: where boosting starts, and one more feature."""
+"""Scores of a model that is trained on public rows alone: the start of boosting, and one more feature."""
 
 import contextlib
 import copy
@@ -33,26 +33,26 @@ from ._plan import ColumnCells
 
 # Quantile bins of the score, as one more feature.
 _BINS = 12
-# Standard deviations of the public rows' errors that a residual of numbers reaches at most; and the least
-# that it reaches, in half-widths of the bounds, as few rows tell little.
+# Largest residual of numbers, in standard deviations of the public rows' errors. And the least limit of it,
+# in half-widths of the bounds, as few rows show little.
 _SPREADS, _LEAST_CLIP = 2.5, 1 / 16
-# Parts of the public rows, each of which is predicted by a model that has not seen it.
+# Number of parts of the public rows. A model that has not seen a part predicts it.
 _FOLDS = 5
-# Prior of the slope of predicted numbers, around 1, as that of a temperature.
+# Prior of the slope of predicted numbers, around 1, like the prior of a temperature.
 _SLOPE_ERROR, _HIGHEST_SLOPE = 0.5, 4.0
 
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class PublicScores:
-    """A fitted model, and how its predictions become columns beside those of X.
+    """A fitted model, and the way its predictions become columns beside those of X.
 
     Attributes
     ----------
     estimator : object
         Fitted to public rows.
     n_columns : int
-        Columns of X: those that are made stand behind them.
+        Number of columns of X. The columns that are made come after them.
     thresholds : ndarray
         Between the bins of the feature.
     classes : ndarray of shape (n_labels,), or None
@@ -60,13 +60,13 @@ class PublicScores:
     center, half : float
         Of the bounds of numbers.
     clip : float
-        Where residuals of numbers are clipped, in half-widths.
+        Limit to which residuals of numbers are clipped, in half-widths.
     slope : float
-        By which the scores are multiplied, so that they fit the public rows by cross-fitting.
+        Factor of the scores by which they fit the public rows in cross-fitting.
     shift : ndarray of shape (n_outputs,)
-        What is added then.
+        Added to the scores after that.
     public : ndarray of shape (n_public, n_columns + n_outputs + 1)
-        Public rows and their columns by models that have not seen them; kept during the fit only.
+        Public rows with their columns, made by models that have not seen them; kept during the fit only.
     """
 
     estimator: Any
@@ -88,13 +88,13 @@ class PublicScores:
 
     @property
     def column(self) -> ColumnCells:
-        """The score as a feature: the column behind the offsets."""
+        """The score as a feature. Its column follows the offsets."""
         feature = CodedFeature(self.offsets[-1] + 1, self.thresholds)
         ends = self.thresholds if len(self.thresholds) else np.zeros(1)
         return ColumnCells("public_model", feature, float(ends[0]), float(ends[-1]), fixed=True)
 
     def augment(self, X: FloatArray) -> FloatArray:
-        """Return the columns that are made: the scores, and the feature."""
+        """Return the new columns: the scores and the feature."""
         if self.classes is None:
             scores = _scaled(self.estimator, X, self.center, self.half)[:, np.newaxis]
             return np.column_stack([self._calibrated(scores), scores])
@@ -105,22 +105,23 @@ class PublicScores:
         return self.slope * scores + self.shift
 
     def augment_private(self, X: FloatArray, *, strict: bool) -> FloatArray:
-        """Return the columns that are made for private rows; no warning or error tells of what is in them.
+        """Return the new columns of private rows. No warning or error reveals anything about these rows.
 
         Raises
         ------
         ValueError
-            The model cannot predict all rows. In strict mode those that it cannot start from nothing instead.
+            The model cannot predict all rows. In strict mode, the other rows get even predictions instead.
 
         Notes
         -----
-        **Privacy.** The columns of a row are what the model says of a table that holds this row only, or are
-        known to have the same bits (:doc:`/proofs/rows`), so that rows beside it do not move them.
+        **Privacy.** The columns of a row are predictions of a table with only this row, or are known to have
+        the same bits (:doc:`/proofs/rows`). Other rows therefore do not change them.
         """
         found, fails = np.tile(self._nothing(), (len(X), 1)), False
-        # A model may keep what it is asked about: the one that stays has seen no private row.
+        # A model may keep the rows that it predicts. So a copy predicts, and the original sees no private
+        # row.
         asked = replace(self, estimator=copy.deepcopy(self.estimator))
-        # In threads the trees of a forest would be added in any order.
+        # In threads, the trees of a forest would be added in any order.
         with warnings.catch_warnings(), parallel_config(backend="sequential"):
             warnings.simplefilter("ignore")
             if is_same_in_any_table(self.estimator):
@@ -132,7 +133,7 @@ class PublicScores:
                     estimator, rows = asked.estimator.last_step(X)
                     model = replace(asked, estimator=estimator)
             for number, row in enumerate(rows_alone(rows)):
-                # What is raised is dropped: it may hold a private value.
+                # The error is dropped, as it may hold a private value.
                 try:
                     found[number] = model.augment(row)
                 except Exception:
@@ -142,7 +143,7 @@ class PublicScores:
         return found
 
     def _nothing(self) -> FloatArray:
-        """Return the columns of a row of which the model says nothing."""
+        """Return the columns of a row without a prediction."""
         if self.classes is None:
             return np.column_stack([self._calibrated(np.zeros((1, 1))), np.zeros(1)])
         even = np.full((1, len(self.classes)), 1.0 / len(self.classes))
@@ -152,13 +153,13 @@ class PublicScores:
     def of_labels(
         cls, estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]
     ) -> "PublicScores":
-        """Fit a classifier to public rows, and bin its scores of these by cross-fitting.
+        """Fit a classifier to public rows, and bin its cross-fitted scores of these.
 
         Raises
         ------
         ValueError
-            The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
-            them, something else than probabilities, or a row by what is beside it.
+            The rows have only one class, or the model cannot be fitted to them. Or it predicts the same for
+            all of them, predicts no probabilities, or predicts a row by the other rows.
         """
         if len(np.unique(labels)) < 2:
             raise ValueError("public_model needs public rows of two classes at least.")
@@ -179,7 +180,7 @@ class PublicScores:
     def of_numbers(
         cls, estimator: Any, X: FloatArray, y: FloatArray, center: float, half: float
     ) -> "PublicScores":
-        """Fit a regressor to public rows, and bin its predictions of these by cross-fitting."""
+        """Fit a regressor to public rows, and bin its cross-fitted predictions of these."""
         y = np.clip(y, center - half, center + half)
         fitted = fit_model(estimator, X, y)
         _check_predictions(lambda rows: _scaled(fitted, rows, center, half), X)
@@ -205,7 +206,7 @@ def _scaled(estimator: Any, X: FloatArray, center: float, half: float) -> FloatA
 
 
 def _line(scores: FloatArray, target: FloatArray) -> tuple[float, float, float]:
-    """Return slope and constant by which cross-fitted scores fit the target, and what errors remain."""
+    """Return slope and constant by which cross-fitted scores fit the target, and the remaining error."""
     x, y = scores - scores.mean(), target - target.mean()
     prior = np.mean((target - scores) ** 2) / _SLOPE_ERROR**2
     slope = float(np.clip((x @ y + prior) / (x @ x + prior), 0.0, _HIGHEST_SLOPE))
@@ -213,7 +214,7 @@ def _line(scores: FloatArray, target: FloatArray) -> tuple[float, float, float]:
 
 
 def _logits(shares: FloatArray) -> FloatArray:
-    """Return scores: one of two classes, and one of each of three or more."""
+    """Return scores: one for two classes, and one for each of three or more."""
     logs = log(shares)
     if shares.shape[1] == 2:
         return logs[:, 1:] - logs[:, :1]
@@ -221,7 +222,7 @@ def _logits(shares: FloatArray) -> FloatArray:
 
 
 def _feature(shares: FloatArray) -> FloatArray:
-    """Return one number a row: the share of the second class, else the most probable class plus its share."""
+    """Return a number for each row: the second class's share, or the most probable class plus its share."""
     if shares.shape[1] == 2:
         return shares[:, 1]
     first = np.argmax(shares, axis=1)
@@ -230,7 +231,7 @@ def _feature(shares: FloatArray) -> FloatArray:
 
 
 def _thresholds(feature: FloatArray, n_classes: int) -> FloatArray:
-    """Return thresholds at quantiles; of three or more classes, at those of each most probable one."""
+    """Return thresholds at quantiles; for three or more classes, at those of each most probable class."""
     if n_classes <= 2:
         return np.unique(np.quantile(feature, np.arange(1, _BINS) / _BINS))
     found, bins = [np.arange(1.0, n_classes)], max(_BINS // n_classes, 2)
@@ -242,7 +243,7 @@ def _thresholds(feature: FloatArray, n_classes: int) -> FloatArray:
 
 
 def _check_predictions(predict: Callable[[FloatArray], FloatArray], X: FloatArray) -> None:
-    """Refuse a model that predicts the same for all public rows, or others by what is beside them."""
+    """Raise an error if a model predicts the same for all public rows, or a row by the other rows."""
     found = predict(X)
     if np.ptp(found, axis=0).max() < SAME:
         raise ValueError("public_model predicts the same for all public rows: leave it out.")

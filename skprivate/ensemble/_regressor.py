@@ -33,79 +33,81 @@ _WIDEST_CLIP = 2.0
 class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     """Differentially private boosting of numbers, by a trusted curator.
 
-    The model adds up a shape function of every column, and small corrections on random cells of several
-    columns: a glass box, whose parts can be drawn. Every step releases noisy sums of residuals of squared
-    loss, and is shrunk by the noise. There is nothing to tune: bins, passes and shares of the budget follow
+    The model is the sum of one shape function for each column and of small corrections on random cells of
+    several columns. All these parts can be drawn. Every step releases noisy sums of residuals of squared
+    loss, and is shrunk by the noise. There is nothing to tune. Bins, passes and shares of the budget follow
     from the number of rows and columns and from the noise.
 
     Pass ``delta=1e-6`` unless the guarantee must be pure. With ``delta=0``, the default, the epsilons of all
-    steps add up: there are fewer steps, on columns that are chosen under noise, and from epsilon 1 on more
-    error on most tables.
+    steps add up. There are then fewer steps, on columns that are chosen with noise, and from epsilon 1 on
+    the error is larger on most tables.
 
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Greatest privacy loss of the fit, > 0 and finite.
+        Largest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        From 0 to below 1; above 0, such as 1e-6, for Gaussian noise, of which steps get much less: see the
-        first lines. A fit warns where it is not below 1 / n and n is public.
+        From 0 to below 1. A value above 0, such as 1e-6, gives Gaussian noise, which is much smaller in each
+        step (see above). A fit warns if it is not below 1 / n and n is public.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
-        Kind of the noise; "auto": Gaussian where delta is above 0. "laplace" with such a delta is an error.
+        Kind of the noise. "auto" is Gaussian if delta is above 0. "laplace" with such a delta is an error.
     bounds_X : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
-        the units of X, from public knowledge. None: those of the public rows; without public rows they are
-        read from private rows, which is a leak. Values outside are in the end bins.
+        the units of X, from public knowledge. None: the bounds of the public rows; without public rows, they
+        are read from private rows, which is a leak. Values outside are in the end bins.
     domain : TableDomain, default=None
-        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. A level is a cell, and so is what is missing where the domain tells it
-        from values (``missing="indicator"``).
+        Public description of the columns of X, including their bounds. The columns may then hold text,
+        categories, dates and missing cells. Every level has a cell. Missing values have one if the domain
+        keeps them apart (``missing="indicator"``).
     bounds_y : pair, default=None
-        ``(lower, upper)`` of y in its unit, from public knowledge; y is clipped to them. None: those of the
-        public rows; without public rows they are read from private rows, which is a leak.
+        ``(lower, upper)`` of y in its unit, from public knowledge. y is clipped to them. None: the bounds of
+        the public rows; without public rows, they are read from private rows, which is a leak.
     relation : {"replace-one", "add-remove"}, default="replace-one"
-        Which tables are neighbours. With "add-remove" the number of rows is protected, and a noisy one is
-        paid for.
+        Which tables are neighbours. With "add-remove", the number of rows is protected, and a part of the
+        budget is spent on a noisy one.
     public_model : regressor, default=None
-        A regressor with ``fit`` and ``predict``, which is fitted to the public rows alone. A line through
-        cross-fitted predictions calibrates it, and the errors that remain bound the residuals; boosting
-        starts from its predictions and corrects them. It is asked about one private row at a
-        time, and must give the same answer when it is asked about a row again. With ``domain`` it gets rows
-        as the ``public_model`` of `DPBoostingClassifier` does.
+        A regressor with ``fit`` and ``predict``. It is fitted to the public rows alone. A line through
+        cross-fitted predictions calibrates it, and the remaining errors bound the residuals. Boosting starts
+        from its predictions and corrects them. It predicts one private row at a time, and must return the
+        same prediction if it gets a row again. With ``domain``, it gets rows as the ``public_model`` of
+        `DPBoostingClassifier` does.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1: predictions do not fall as the column grows; -1: they do not rise; 0: no constraint. Or
-        ``{column: sign}`` by name. For columns with an order; not beside ``public_model``.
+        ``{column: sign}`` by name. It needs columns with an order, and cannot be combined with
+        ``public_model``.
     interactions : int or "auto", default="auto"
-        Steps on random cells of several columns, at most 1000. 0: shape functions of single columns only.
-        "auto": as many as the rows pay for, 80 at most. With Laplace noise, and more columns than steps that
-        the budget pays for, there are none: every step chooses its column.
+        Number of steps on random cells of several columns, at most 1000. 0: shape functions of single
+        columns only. "auto": as many as suit the number of rows, at most 80. There are none if Laplace noise
+        leaves fewer useful steps than columns; every step then chooses its column.
     partition_seed : int, default=0
-        Public seed of the random cells. In every second step on them, columns are drawn by what they add to
-        the scores so far.
+        Public seed of the random cells. In every second step on them, columns are drawn by how much they add
+        to the scores so far.
     max_rows_per_group : int, default=1
-        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+        With ``groups``: number of rows of one person that count. They are drawn at random. The noise grows
+        in proportion.
     random_state : None, int, RandomState or Generator, default=None
-        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+        None: entropy of the operating system. Anything else makes the fit reproducible and not private.
     ledger : PrivacyLedger, default=None
         Charged before any noise is drawn.
 
     Attributes
     ----------
     privacy_spent_ : PrivacySpent
-        What was spent, on what unit, and what is claimed.
+        Spent budget, unit of privacy, and claim.
     bounds_ : tuple of two ndarrays
-        Lower and upper bounds of X, with ``domain`` of its encoded columns.
+        Lower and upper bounds of X; with ``domain``, those of its encoded columns.
     bounds_y_ : tuple of two floats
-        Bounds of y: predictions keep to them.
+        Bounds of y. Predictions are within them.
     shape_functions_ : tuple of ShapeFunction
-        What every column adds to predictions, and the noise of its steps, in the unit of y; behind them that
-        of the public model's prediction, where there is one.
+        What every column adds to predictions, with the noise of its steps, in the unit of y. The last one is
+        that of the public model's prediction, if there is one.
     intercept_ : ndarray of shape (1,)
         Constant of the predictions.
     interactions_ : tuple of RandomCells
-        Steps on random cells of several columns, and the noise of each.
+        Steps on random cells of several columns, with the noise of each.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of every column in the variation of the predictions, from released counts. They add up to 1, or
-        are all 0; the prediction of a public model has no part.
+        Share of every column in the variation of the predictions, from released counts. The shares add up to
+        1 or are all 0. The prediction of a public model is not included.
     mechanism_ : str
         "laplace" or "gaussian".
     n_steps_ : int
@@ -113,7 +115,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had string names.
+        Names of the columns, if X had string names.
     domain_ : TableDomain
         The domain of the fit. Only with ``domain``.
 
@@ -125,16 +127,17 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
 
     Notes
     -----
-    **Privacy.** Released are, with exact discrete noise: counts of rows by bins of y, by the cells of every
-    column, and by random cells; and in every step the sums, by cell, of y less its prediction so far, clipped
-    to a bound that follows from the first of these counts, and rounded toward zero, with Laplace noise and
-    many columns on that column whose sums a noisy maximum shows to be large. Everything else is a function of
-    that and of public rows. Replacing a row moves the counts of t tables by 2t in L1 and in squared L2, and
-    the sums of a step by at most 2 clips in L1, 4 squared clips in squared L2. Under "add-remove" it is t,
-    and 1 and 1. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which become epsilon and
-    delta once. All is charged before the first noise. With groups all norms are multiplied by
-    ``max_rows_per_group``. Not protected: the public rows, bounds, and under "replace-one" the number of
-    private rows. A seeded fit, or one that reads bounds from private rows, claims "not-private".
+    **Privacy.** All releases have exact discrete noise. The first ones are counts of rows by bins of y and
+    by the cells of every column. Every step releases the sums of residuals by cell. A residual is y less its
+    prediction so far, clipped and rounded toward zero. The limit of the clipping follows from the counts by
+    bins of y. With Laplace noise and many columns, a noisy maximum chooses a column whose sums are large.
+    Everything else is a function of these releases and of public rows. Replacing a row changes the counts of
+    t tables by 2t in L1 and in squared L2. It changes the sums of a step by at most 2 clips in L1 and 4
+    squared clips in squared L2. Under "add-remove", these are t, and 1 and 1. With Laplace noise, the
+    epsilons of all rounds add up. With Gaussian noise, the rhos add up and are converted to epsilon and
+    delta once. The whole budget is charged before the first noise is drawn. With ``groups``, all norms are
+    multiplied by ``max_rows_per_group``. Not protected: the public rows, bounds, and under "replace-one" the
+    number of private rows. A seeded fit, or one that reads bounds from private rows, claims "not-private".
 
     Proof: :doc:`/proofs/boosting`; of ``public_model``: :doc:`/proofs/rows`.
 
@@ -266,6 +269,6 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # 200 rows with 10 columns at epsilon 1: no seed passes the score check.
+        # With 200 rows and 10 columns at epsilon 1, no seed passes the score check.
         tags.regressor_tags.poor_score = True
         return tags

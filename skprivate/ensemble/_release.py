@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rounds of a boosting: noisy counts that make the cells, noisy sums of residuals, and their model."""
+"""Rounds of a boosting: noisy counts for the cells, noisy sums of residuals, and the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -57,28 +57,32 @@ from ._shrinkage import (
 
 # Cells of steps, from noisy counts: finer bins for many rows, joined ones for few, random grids.
 
-# A bin is cut into finer ones where it has so many times the rows of a bin, and so many standard deviations
-# of a count.
+# Bins are cut into finer ones above this multiple of the rows of a bin, and this multiple of the standard
+# deviation of a count.
 _HEAVY, _HEAVY_STDS = 2.0, 4.0
-# Rows of a finer bin, in standard deviations of a count, and most of them.
+# Rows of a finer bin, in standard deviations of a count, and the largest number of finer bins.
 _ROWS_OF_A_FINER_BIN, _MOST_FINER = 3.0, 32
-# Least part of a bin's rows that the last one has.
+# Rows of a cell of the linear part, in standard deviations of a count as for a first bin. And the largest
+# number of such cells, with which codes have one byte.
+_ROWS_OF_A_CELL, _MOST_CELLS = 3.0, 128
+# Least part of a bin's rows in the last bin.
 _LAST = 0.35
-# Bins are joined up to this part of the rows that they should have.
+# Bins are joined until they have this part of the rows that they should have.
 _FULL = 0.99
-# Part of the chances of a column of a grid that all columns share: 0.1 and 0.3 differ little on 13 tables.
+# Part of a column's chance to be in a grid that all columns share equally. 0.1 and 0.3 differ little on 13
+# tables.
 _ANY_COLUMN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class CountedCells:
-    """Cells of one feature, and what is known of the rows in them.
+    """Cells of one feature, and the estimated numbers of rows in them.
 
     Attributes
     ----------
     feature : CodedFeature
     sizes : ndarray of shape (n_cells,)
-        Estimated numbers of rows, above 0; they add up to n.
+        Estimated numbers of rows, above 0. They add up to n.
     """
 
     feature: CodedFeature
@@ -86,12 +90,12 @@ class CountedCells:
 
     @property
     def n_missing(self) -> int:
-        """1 where there is a cell of missing values, the last one."""
+        """1 if the last cell is that of missing values, else 0."""
         return int(self.feature.has_missing)
 
     @property
     def positions(self) -> FloatArray | None:
-        """Middle ranks of ordered cells, NaN for that of missing values; None where there is no order."""
+        """Middle ranks of ordered cells, NaN for the cell of missing values. None: cells have no order."""
         if not self.feature.is_number:
             return None
         sizes = self.sizes[: len(self.sizes) - self.n_missing]
@@ -101,25 +105,25 @@ class CountedCells:
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Counts of the finest cells of one feature as they were released, and the deviation of their noise."""
+    """Released counts of the finest cells of one feature, and the standard deviation of their noise."""
 
     feature: CodedFeature
     counts: FloatArray
     std: float
 
     def cells(self, n_rows: float) -> CountedCells:
-        """Return the cells with estimated numbers of rows, which add up to all."""
-        # A level that nobody seems to have may still come.
+        """Return the cells with estimated numbers of rows, which add up to the number of all rows."""
+        # A level with a count of 0 may still occur.
         least = 1e-9 if self.feature.is_number else 1.0
         return CountedCells(self.feature, posterior_sizes(self.counts, self.std**2, n_rows, least))
 
 
 def posterior_sizes(counts: FloatArray, variance: float, total: float, least: float = 0.0) -> FloatArray:
-    """Return counts that are shrunk to equal ones, not below 0, and add up to a total.
+    """Return counts that are shrunk toward equal ones, are not below 0, and add up to a total.
 
     Notes
     -----
-    James and Stein's estimator toward the mean.
+    This is James and Stein's estimator, toward the mean.
     """
     mean = counts.mean()
     square = float(np.sum((counts - mean) ** 2))
@@ -131,7 +135,7 @@ def posterior_sizes(counts: FloatArray, variance: float, total: float, least: fl
 def finer_feature(
     cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
 ) -> CodedFeature | None:
-    """Return the feature with finer bins where many rows are; None where there is nothing to refine."""
+    """Return the feature with finer bins for those with many rows; None if there is no such bin."""
     if column.fixed:
         return None
     edges = np.array([column.lower, *cells.feature.thresholds, column.upper])
@@ -139,7 +143,7 @@ def finer_feature(
     heavy = np.flatnonzero(sizes > max(_HEAVY * rows_of_a_bin, _HEAVY_STDS * std))
     if not len(heavy):
         return None
-    # Noise of a huge epsilon has no variance.
+    # With a huge epsilon, the noise has no variance.
     parts = np.clip(sizes / max(_ROWS_OF_A_FINER_BIN * std, 1e-300), 2, _MOST_FINER).astype(np.int64)
     thresholds = [cells.feature.thresholds]
     for b in heavy:
@@ -149,7 +153,7 @@ def finer_feature(
 
 
 def finer_cells(cells: CountedCells, finer: CodedFeature, counts: FloatArray, std: float) -> CountedCells:
-    """Return finer cells: the rows of a first one are divided by the counts of its parts."""
+    """Return finer cells. The rows of a first cell are divided in proportion to the counts of its parts."""
     owner = np.searchsorted(finer.thresholds, cells.feature.thresholds, side="left") + 1
     parts = np.split(np.arange(finer.n_bins), owner)
     sizes = [
@@ -160,7 +164,7 @@ def finer_cells(cells: CountedCells, finer: CodedFeature, counts: FloatArray, st
 
 
 def joined_cells(cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float) -> CountedCells:
-    """Return bins that are joined with their neighbours until they have enough rows."""
+    """Return the cells after bins with few rows are joined with their neighbours."""
     if column.fixed:
         return cells
     n_bins, kept, held, sizes = cells.feature.n_bins, [], 0.0, []
@@ -189,10 +193,10 @@ def draw_columns(
     Parameters
     ----------
     parts : ndarray of shape (n_columns,), or None
-        Parts of the columns in the scores so far, by which they are drawn; None, or no part above 0: those
-        that were drawn together least.
+        Parts of the columns in the scores so far. Columns are drawn in proportion to them. None, or no part
+        above 0: the columns that were least often drawn together.
     together : ndarray of shape (n_columns, n_columns)
-        How often pairs were drawn together, and each column was drawn; this draw is added.
+        Numbers of draws of each pair together and of each column. This draw is added.
     size : int
     rng : numpy Generator
         Of a public seed.
@@ -203,7 +207,7 @@ def draw_columns(
         drawn = rng.choice(n_columns, size, replace=False, p=chances).tolist()
     while len(drawn) < size:
         met = together[drawn].sum(axis=0) if drawn else together.diagonal()
-        # Of equal ones any.
+        # Any of equal ones.
         met = met + rng.random(n_columns) / 2
         met[drawn] = np.inf
         drawn.append(int(met.argmin()))
@@ -220,7 +224,7 @@ def draw_grid(
     ----------
     cells : sequence of CountedCells
     chosen : sequence of int
-        The features, ascending.
+        The features, in ascending order.
     rng : numpy Generator
         Of a public seed.
 
@@ -228,7 +232,7 @@ def draw_grid(
     -------
     grid : CellGrid
     sizes : ndarray of shape (n_cells,)
-        As if features were independent.
+        Estimated as if features were independent.
     """
     groups = tuple(_split(cells[j], rng) for j in chosen)
     sizes = np.ones(1)
@@ -239,7 +243,7 @@ def draw_grid(
 
 
 def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Draw two groups of a feature's cells; both have cells."""
+    """Draw two groups of a feature's cells, both with at least one cell."""
     size = len(cells.sizes)
     n_ordered = size - cells.n_missing
     if cells.feature.is_number and n_ordered > 1:
@@ -252,18 +256,19 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
     return groups.astype(np.int32)
 
 
-# The rounds of a boosting: what each step asks of the rows, and the model that grows of what is released.
+# The rounds of a boosting: the query of each step, and the model that grows from the releases.
 
-# Bins of the target that tell where numbers start from, and how far residuals reach.
+# Number of bins of the target, which determine the first score of numbers and the limit of residuals.
 _TARGET_BINS = 32
-# Standard deviations of a count from which a share of the rows is known.
+# Standard deviations of a count above which a share of the rows counts as known.
 _SURE = 3.0
-# Least part of the variance of residuals that a model is thought to leave.
+# Least part of the variance of residuals that a model is assumed to leave.
 _LEAST_LEFT = 0.1
-# Simulated rows, and how far a mean prediction is thought to be from the rate before it is seen, as a part.
+# Number of simulated rows, and the assumed relative distance of a mean prediction from the rate before it is
+# released.
 _DRAWS, _SPREAD = 2000, 0.3
-# Public rows that the mean variance of all residuals counts as much as, in that of a cell's: of 5 and 50 the
-# better one on five of seven tables.
+# In the variance of a cell's residuals, the mean variance of all residuals has the weight of so many public
+# rows. Of 5 and 50, this is better on five of seven tables.
 _PRIOR_ROWS = 50.0
 
 
@@ -274,23 +279,23 @@ class BoostingTask:
     Attributes
     ----------
     columns : tuple of ColumnCells
-        Those of the table; last that of a public model's score, where there is one.
+        Columns of the table. The last one is that of a public model's score, if there is one.
     loss : ClassLoss or NumberLoss
     noise : NoiseShares
     n_rows : int or None
-        Private rows that count at most; None: protected.
+        Largest number of private rows that count. None: it is protected.
     monotone : tuple of int
-        For every column -1, 0 or 1.
+        -1, 0 or 1 for every column.
     offsets : tuple of int
-        Columns of X that hold the scores of a public model.
+        Columns of X with the scores of a public model.
     with_model : bool
-        Whether these scores tell of the target by the public rows.
+        Whether these scores predict the target of the public rows.
     public : ndarray of shape (n_public, n_columns)
-        Rows with labels that are public, with their scores by models that have not seen them.
+        Public rows with labels, and their scores by models that have not seen them.
     n_grids : int or None
-        Steps on random cells; None: as many as the rows pay for.
+        Number of steps on random cells. None: as many as suit the number of rows.
     seed : int
-        Of the random cells.
+        Public seed of the random cells.
     """
 
     columns: tuple[ColumnCells, ...]
@@ -306,42 +311,42 @@ class BoostingTask:
 
     @property
     def features(self) -> list[int]:
-        """Numbers of the columns that have more than one cell, that of a public model first."""
+        """Numbers of the columns with more than one cell, that of a public model first."""
         found = [j for j, column in enumerate(self.columns) if not column.is_constant]
         return found[-1:] + found[:-1] if self.offsets and found else found
 
     def check_noise(self) -> None:
-        """Raise ValueError where the noise of the longest schedule fits no sampler."""
-        # Half of what a choice gets is less than a step's.
+        """Raise ValueError if the noise of the longest schedule fits no sampler."""
+        # Half of a choice's share is less than a step's.
         step = Fraction(1, 10 * max(most_steps(len(self.features), self.n_grids), 1))
         self.noise.residual_bits(step, self.loss.n_outputs)
 
 
 @dataclass(frozen=True, eq=False)
 class BoostingRelease:
-    """What was released, and the model that is made of it.
+    """The releases, and the model that is made of them.
 
     Attributes
     ----------
     model : AdditiveModel
     variances : tuple of ndarray of shape (n_cells, n_outputs)
-        Of the noise in the tables of every feature.
+        Variances of the noise in the tables of every feature.
     sizes : tuple of ndarray of shape (n_cells,)
         Estimated numbers of rows of every feature's cells.
     grids : tuple of tuples (CellGrid, weights, stds, sizes)
         Steps on random cells.
     n_rows : int
-        Noisy where it is protected.
+        Noisy if it is protected.
     n_steps : int
-        Rounds of residual sums.
+        Number of rounds of residual sums.
     target_counts : ndarray of shape (n_labels,) or (n_bins,)
         Noisy counts of the target.
     target_std : float
         Standard deviation of their noise.
     counted : dict of int to NoisyCounts
-        Of the columns with more than one cell.
+        Counts of the columns with more than one cell.
     evidence : tuple of StepEvidence
-        Of every step.
+        Evidence of every step.
     """
 
     model: AdditiveModel
@@ -357,7 +362,7 @@ class BoostingRelease:
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
-    """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
+    """Yield the rounds of a fit, and return the model. The first round charges the budget of all."""
     n_rows, paid, linear = task.n_rows, [spent], (Fraction(0), 0)
     if n_rows is None:
         share = share_of_rows(task.noise.relation)
@@ -368,10 +373,14 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         n_rows = max(int(released[0]), 1)
     if isinstance(task.loss, ClassLoss):
         spent_before = paid.pop() if paid else None
-        # Of persons with several rows, how many there are is not known.
+        # If persons have several rows, the number of rows is not known.
         known_rows = task.n_rows if task.noise.rows_per_unit == 1 else None
         rates = yield from class_rate_rounds(task.noise, task.loss.n_labels, known_rows, spent_before)
-        start, counts, std = _start_of_labels(task, rates), rates.counts, rates.std
+        shares, logs, counts, std = rates.rates, np.log(rates.rates), rates.counts, rates.std
+        scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+        if task.offsets:
+            scores = _moved_to_rates(task.public[:, list(task.offsets)], rates)
+        start = _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
         signal = float(4 * (rates.rates * (1 - rates.rates)).max())
         share = rates.share + MEAN_SHARE
         if not task.offsets and not any(task.monotone):
@@ -383,7 +392,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         plan = CellsPlan(((TargetAxis(task.loss.center, task.loss.half, _TARGET_BINS),),))
         record = task.noise.describe("counts of the target", noise, share)
         released = yield Round(plan, noise, paid.pop() if paid else None, record)
-        start = _start_of_numbers(task.loss, bool(task.offsets), released, noise.variance)
+        # With a public model, the clip from its errors is used, unless the range of the target is smaller.
+        scores, loss = base_of_target(released, noise.variance, task.loss)
+        start = _Start(np.zeros(1) if task.offsets else scores, np.ones(1), loss)
         counts, std = released.astype(np.float64), float(np.sqrt(noise.variance))
     schedule = make_schedule(
         n_rows,
@@ -396,9 +407,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         numbers=isinstance(task.loss, NumberLoss),
         n_grids=task.n_grids,
     )
-    if isinstance(task.loss, ClassLoss) and task.offsets:
-        start = replace(start, scores=_moved_to_rates(task.public[:, list(task.offsets)], rates))
-    cells, finer, counted = yield from _counted_cells(task, schedule, n_rows)
+    cells, finer, counted = yield from _counted_cells(task, schedule, n_rows, linear=linear[1] > 0)
     design = None
     if isinstance(task.loss, ClassLoss) and linear[1]:
         sizes = [cell.sizes for cell in cells]
@@ -418,9 +427,9 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
 
 
 def _moved_to_rates(drawn: FloatArray, known: ClassRates) -> FloatArray:
-    """Return what moves a public model, by its scores of public rows, to the base rates of private ones.
+    """Return the scores that move a public model from the public rates to the private ones.
 
-    The public rates differ from these by their sampling error, or by more, if noise does not explain it.
+    Public rates differ from private ones by their sampling error, or by more if noise does not explain it.
     """
     shares, rates = class_probabilities(drawn), known.rates
     means, off = shares.mean(axis=0), rates - shares.mean(axis=0)
@@ -443,7 +452,7 @@ def _simulated_scores(model: AdditiveModel, sizes: Sequence[FloatArray]) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """Where the steps start: the scores of all rows, shares of the labels, and the loss."""
+    """Start of the steps: the scores of all rows, shares of the labels, and the loss."""
 
     scores: FloatArray
     shares: FloatArray
@@ -455,24 +464,10 @@ class _Start:
         return self.loss.clip if isinstance(self.loss, NumberLoss) else None
 
 
-def _start_of_numbers(loss: NumberLoss, offsets: bool, released: IntArray, variance: float) -> _Start:
-    scores, loss_here = base_of_target(released, variance, loss)
-    # With a public model the clip of its errors stands, unless the target does not reach so far.
-    return _Start(np.zeros(1) if offsets else scores, np.ones(1), loss_here)
-
-
-def _start_of_labels(task: BoostingTask, known: ClassRates) -> _Start:
-    shares = known.rates
-    logs = np.log(shares)
-    scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
-    scores = np.zeros(len(scores)) if task.offsets else scores
-    return _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
-
-
 def _counted_cells(
-    task: BoostingTask, schedule: Schedule, n_rows: int
+    task: BoostingTask, schedule: Schedule, n_rows: int, linear: bool
 ) -> Rounds[tuple[list[CountedCells], Fraction, dict[int, NoisyCounts]]]:
-    """Yield the counts of all features, and of finer bins; return cells, what the latter cost, and counts."""
+    """Yield the counts of all features and of finer bins; return cells, the latter's share, and counts."""
     codes = FeatureCodes(tuple(column.with_bins(schedule.n_bins) for column in task.columns))
     cells = [
         CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
@@ -488,13 +483,16 @@ def _counted_cells(
     found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
     finer = {j: feature for j, feature in found.items() if feature is not None}
     if finer:
-        # The same noise as before.
+        # The noise is the same as before.
         share = schedule.counts * len(finer) / len(task.features)
         codes = FeatureCodes(tuple(finer.get(j, cell.feature) for j, cell in enumerate(cells)))
         released, finer_std = yield from _counts(task, codes, list(finer), share)
         for (j, feature), counts in zip(finer.items(), released, strict=True):
             cells[j] = finer_cells(cells[j], feature, counts, finer_std)
             counted[j] = NoisyCounts(feature, counts, finer_std)
+    if linear:
+        # Lines and curves have few parameters for any number of cells. Steps join these cells further.
+        rows_of_a_bin = min(max(_ROWS_OF_A_CELL * std, n_rows / _MOST_CELLS), rows_of_a_bin)
     for j in task.features:
         cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
     return cells, share, counted
@@ -503,7 +501,7 @@ def _counted_cells(
 def _counts(
     task: BoostingTask, codes: FeatureCodes, features: list[int], share: Fraction
 ) -> Rounds[tuple[list[FloatArray], float]]:
-    """Yield the counts of some features; return what is released of each, and the noise."""
+    """Yield the counts of some features; return those of each, and the standard deviation of the noise."""
     plan = CodeCountsPlan(codes, tuple(CellGrid.of_feature(j, codes.sizes[j]) for j in features))
     noise = task.noise.counts(share, len(features))
     released = yield Round(plan, noise, release=task.noise.describe("counts of cells", noise, share))
@@ -520,8 +518,13 @@ def _steps(
     design: LinearDesign | None,
     linear: tuple[Fraction, int],
 ) -> Rounds[dict[str, Any]]:
-    """Yield the steps on single features and on random cells; return what `BoostingRelease` holds of them."""
-    active = [j for j in task.features if len(cells[j].sizes) > 1]
+    """Yield the steps on single features and on random cells; return their fields of `BoostingRelease`."""
+    joined, grids = list(cells), {j: CellGrid.of_feature(j, len(cells[j].sizes)) for j in task.features}
+    rows_of_a_bin = schedule.rows_of_a_bin
+    if design is not None:
+        for j in task.features:
+            joined[j], grids[j] = _joined(j, cells[j], task.columns[j], counted[j].std, rows_of_a_bin)
+    active = [j for j in task.features if len(joined[j].sizes) > 1]
     free = [j for j in active if not task.monotone[j]]
     n_grids = schedule.n_grids if free else 0
     sizes = [cell.sizes for cell in cells]
@@ -535,11 +538,11 @@ def _steps(
         begun = yield from linear_rounds(design, model, *linear)
         model, variances = begun.model, begun.variances
         step.look_at(model)
-    grids = {j: CellGrid.of_feature(j, codes.sizes[j]) for j in active}
-    # Of columns that are chosen, when they are counted.
-    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active if not schedule.n_choices}
+    grids = {j: grids[j] for j in active}
+    # Chosen columns get a prior when they are counted.
+    priors = {j: CellPrior(joined[j].sizes, joined[j].positions) for j in active if not schedule.n_choices}
     n_single = (schedule.n_choices or len(active) * schedule.n_passes) if active else 0
-    # What a further step on a column is expected to gain: of those that had none more than of any other.
+    # Expected gain of a further step on a column. It is largest for columns without a step.
     gains, taken = dict.fromkeys(active, np.inf), dict.fromkeys(active, 0)
     for _ in range(n_single):
         j, part = max(gains, key=gains.__getitem__), step
@@ -552,7 +555,8 @@ def _steps(
             counted[j] = NoisyCounts(codes.features[j], counts, std)
             found = counted[j].cells(float(cells[j].sizes.sum()))
             sizes[j] = found.sizes
-            grids[j], priors[j] = _joined_grid(j, found, task.columns[j], std, schedule.rows_of_a_bin)
+            joined[j], grids[j] = _joined(j, found, task.columns[j], std, rows_of_a_bin)
+            priors[j] = CellPrior(joined[j].sizes, joined[j].positions)
         taken[j] += 1
         weights, stds, gains[j] = yield from part.take(model, grids[j], priors[j], taken[j])
         groups = grids[j].groups[0]
@@ -567,10 +571,12 @@ def _steps(
         [_variation(model.tables[j].astype(np.float64) * UNIT, sizes[j], variances[j]) for j in free]
     )
     for number in range(n_grids):
-        # Columns that matter often move together, so that sizes of cells of many of them are wrong.
+        # Important columns are often correlated, so that the sizes of cells of many of them are wrong.
         by_part, depth = number % 2 == 1, max(schedule.depth - number % 2, 2)
         places = draw_columns(part_of if by_part else None, together, min(depth, len(free)), rng)
-        grid, rows = draw_grid(cells, [free[place] for place in places], rng)
+        grid, rows = draw_grid(joined, [free[place] for place in places], rng)
+        halves = zip(grid.features, grid.groups, strict=True)
+        grid = replace(grid, groups=tuple(half[grids[j].groups[0]] for j, half in halves))
         weights, stds, _ = yield from step.take(model, grid, CellPrior(rows, random=True))
         model = model.with_term(grid, to_units(weights))
         terms.append((grid, weights, stds, rows))
@@ -586,25 +592,25 @@ def _steps(
 
 
 def _variation(values: FloatArray, sizes: FloatArray, noise: FloatArray | float = 0.0) -> float:
-    """Return the variance of scores over the rows of cells, without that of their noise."""
+    """Return the variance of scores over the rows of cells, without the variance of their noise."""
     weights = sizes / sizes.sum()
     return float(np.maximum(weights @ ((values - weights @ values) ** 2 - noise), 0.0).sum())
 
 
-def _joined_grid(
+def _joined(
     number: int, cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
-) -> tuple[CellGrid, CellPrior]:
-    """Return the cells of one feature whose bins are joined, and what is known of them."""
+) -> tuple[CountedCells, CellGrid]:
+    """Return one feature's bins, joined until they have enough rows, and the grid of the joined bins."""
     joined, group = joined_cells(cells, column, std, rows_of_a_bin), np.arange(len(cells.sizes))
     if len(joined.sizes) < len(cells.sizes):
         group = np.searchsorted(joined.feature.thresholds, cells.feature.thresholds, side="right")
         group = np.concatenate([[0], group, np.full(cells.n_missing, joined.feature.n_bins)])
-    return CellGrid((number,), (group.astype(np.int32),)), CellPrior(joined.sizes, joined.positions)
+    return joined, CellGrid((number,), (group.astype(np.int32),))
 
 
 @dataclass(frozen=True, eq=False)
 class _PullOfColumns:
-    """The column with the largest sum of absolute sums of residuals, by a noisy maximum."""
+    """The column with the largest total of absolute sums of residuals, by a noisy maximum."""
 
     plan: ColumnResidualsPlan
     mechanism: Any
@@ -622,8 +628,8 @@ def _choice(
 
     Notes
     -----
-    **Privacy.** The sum of absolute sums moves with a row by at most the row's L1 norm, up or down: within a
-    range of twice that, for which half of the share pays.
+    **Privacy.** A row changes the total of absolute sums by at most the row's L1 norm, up or down. The
+    changes are within a range of twice that. The noise is therefore that of sums with half of the share.
     """
     bits = task.noise.residual_bits(share / 2, loss.n_outputs)
     plan = ColumnResidualsPlan(model, loss, grids, bits)
@@ -635,7 +641,7 @@ def _choice(
 
 
 class _Step:
-    """A step of one share of the budget, to be taken again and again; keeps what each of them tells."""
+    """A step with one share of the budget, which can be taken many times; keeps the evidence of each."""
 
     def __init__(
         self,
@@ -647,7 +653,7 @@ class _Step:
     ) -> None:
         n_outputs, self.evidence = task.loss.n_outputs, evidence
         self._public = CodedRows(PreparedRows(task.public)) if task.with_model and len(task.public) else None
-        # A public model leaves what the priors are about: little, and of no known size.
+        # A public model leaves little for the steps, and of unknown size, so that nothing is learned.
         self._learns = isinstance(task.loss, ClassLoss) and not task.offsets
         self._learnt = {random: LearntSpreads() if self._learns else None for random in (False, True)}
         self._left: FloatArray | None = None
@@ -655,12 +661,12 @@ class _Step:
         self._bits = task.noise.residual_bits(share, n_outputs)
         self._noise = task.noise.residuals(share, n_outputs, self._bits)
         self._record = task.noise.describe("sums of residuals", self._noise, share)
-        # Residuals of numbers have the clip as their unit.
+        # The unit of residuals of numbers is the clip.
         self._unit = 2.0**-self._bits * (start.clip or 1.0)
         self._std = float(np.sqrt(self._noise.variance)) * self._unit
 
     def look_at(self, model: AdditiveModel) -> None:
-        """Take what a model leaves of the variance of residuals, by simulated rows."""
+        """Estimate, by simulated rows, the part of the variance of residuals that a model leaves."""
         if self._learns:
             shares = self._start.shares
             found = class_probabilities(_simulated_scores(model, self._sizes))[:, -len(shares) :]
@@ -670,8 +676,7 @@ class _Step:
     def take(
         self, model: AdditiveModel, grid: CellGrid, prior: CellPrior, number: int = 1
     ) -> Rounds[tuple[FloatArray, FloatArray, float]]:
-        """Yield the sums of residuals by the cells of a grid; return weights, the noise in them, and what
-        one more such step is expected to gain."""
+        """Yield the sums of residuals by the cells of a grid; return weights, noise, and a further gain."""
         start = self._start
         plan = ResidualsPlan(model, start.loss, grid, self._bits)
         released = yield Round(plan, self._noise, release=self._record)

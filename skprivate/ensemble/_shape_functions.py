@@ -15,38 +15,39 @@ from ..utils._public_module import public_module
 from ._plan import ColumnCells
 from ._release import BoostingRelease, BoostingTask, NoisyCounts
 
-# What a fitted boosting says of each feature: values by cell, their noise, importances, and other steps.
+# The effect of each feature in a fitted boosting: values by cell, their noise, importances, and other steps.
 
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class ShapeFunction:
-    """What one feature adds to the scores, cell by cell.
+    """The effect of one feature on the scores, cell by cell.
 
     Attributes
     ----------
     name : str
         The column; ``public_model`` for the score of a public model.
     edges : ndarray of shape (n_bins + 1,), or None
-        Bounds of the bins of numbers, lower ends included; a value beyond the first or the last is in the end
-        bin. Dates are days since the declared lower bound. None: the cells are levels.
+        Bounds of the bins of numbers, lower ends included. A value below the first bound or above the last
+        is in the end bin. Dates are days since the declared lower bound. None: the cells are levels.
     levels : tuple, or None
-        The declared level of every cell, where the cells are levels.
+        The declared level of every cell, if the cells are levels.
     has_missing : bool
-        Whether there is one more cell, the last one: missing values.
+        Whether the last cell is that of missing values.
     values : ndarray of shape (n_cells,) or (n_cells, n_classes)
-        Logits of the second class; logarithms of odds for every class of three or more; for numbers the unit
-        of y. Their mean over the rows, as far as noisy counts tell, is 0.
+        For two classes, logits of the second one. For three or more, logarithms of odds of every class. For
+        numbers, in the unit of y. Their mean over the rows is 0, by noisy counts.
     std : ndarray of the shape of `values`
-        Standard deviation of the noise that the sums of this column's own steps bring in, for these cells and
-        sizes. It is a part of the error, and in correlated columns or small cells not the largest: noise of
-        other columns' steps, of the counts that made the cells, and the chance of the rows are not in it.
+        Standard deviation of the noise from the sums of this column's own steps, for these cells and sizes.
+        It is only a part of the error. In correlated columns or small cells, it is not the largest part. It
+        does not include noise of other columns' steps, noise of the counts that made the cells, and the
+        random choice of the rows.
     sizes : ndarray of shape (n_cells,)
         Numbers of rows, estimated from noisy counts.
 
     See Also
     --------
-    skprivate.DPBoostingClassifier : Has one of every column.
+    skprivate.DPBoostingClassifier : Has one shape function for every column.
 
     Examples
     --------
@@ -89,17 +90,18 @@ class RandomCells:
     names : tuple of str
         The columns.
     grid : CellGrid
-        Groups of the codes of these columns; a cell has one group of each, the last column fastest.
+        Groups of the codes of these columns. A cell is one group of each column; the last column changes
+        fastest.
     values : ndarray of shape (n_cells,) or (n_cells, n_classes)
-        What is added to the scores, in the units of shape functions.
+        Values that are added to the scores, in the units of shape functions.
     std : ndarray of the shape of `values`
-        Standard deviation of the noise that the sums of this step bring in.
+        Standard deviation of the noise from the sums of this step.
     sizes : ndarray of shape (n_cells,)
-        Numbers of rows, estimated from noisy counts of the columns as if these were independent.
+        Numbers of rows, estimated from noisy counts as if the columns were independent.
 
     See Also
     --------
-    skprivate.DPBoostingClassifier : Has one of every such step.
+    skprivate.DPBoostingClassifier : Has one object for every such step.
 
     Examples
     --------
@@ -134,14 +136,14 @@ def random_cells_of(
 def shapes_of(
     columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
 ) -> tuple[tuple[ShapeFunction, ...], FloatArray]:
-    """Return the shape functions, and the constant that was taken out of them, in the units of scores.
+    """Return the centred shape functions and the constant, in the units of scores.
 
     Parameters
     ----------
     columns : sequence of ColumnCells
     release : BoostingRelease
     unit : float
-        What a score is multiplied by.
+        Factor of a score.
     """
     found = []
     constant = release.model.base.astype(np.float64) * (UNIT * unit)
@@ -171,8 +173,8 @@ def importances_of(
 ) -> FloatArray:
     """Return the share of every column in the variation of scores, of shape (n_features,).
 
-    A column's part is the root of the variance of its shape function over the rows, by noisy counts. The same
-    of a step on several features belongs to them in equal parts.
+    The part of a column is the root of the variance of its shape function over the rows, by noisy counts.
+    That of a step on several features is divided equally among them.
     """
     found = np.array([_spread(shape.values, shape.sizes) for shape in shapes])
     for step in interactions:
@@ -198,21 +200,22 @@ def _squeezed(table: FloatArray) -> FloatArray:
     return table[:, 0] if table.shape[1] == 1 else table
 
 
-# What the first counts of cells tell of columns that are not what is declared.
+# Columns that are not as declared, by the first counts of cells.
 
-# Width of a bin, as a share of the bounds', in which values that are not filled in are no more than others.
+# Width of a bin that is narrow enough to hold few values that were not filled in, as a share of the bounds'
+# distance.
 _NARROW = 0.02
-# Width of a bin at a bound, in which values are near it.
+# Width of a bin at a bound whose values are near the bound.
 _WIDE = 0.1
 
 
 def least_missing(
     task: BoostingTask, release: BoostingRelease, domain: TableDomain | None
 ) -> dict[str, float]:
-    """Return a lower limit of the share of cells that are missing or undeclared, where that is known.
+    """Return a lower limit of the share of cells that are missing or undeclared, if it is known.
 
-    Without a cell for them they are in the bin of the value that is filled in: if nearly all rows are in it,
-    and it is narrow.
+    Without a cell of their own, they are in the bin of the value that is filled in. They are then known if
+    this bin is narrow and holds nearly all rows.
     """
     limits = {}
     for column, found in _counted(task, release):
@@ -231,7 +234,7 @@ def least_missing(
 def bounded_columns(
     task: BoostingTask, release: BoostingRelease, domain: TableDomain | None
 ) -> list[BoundedColumn]:
-    """Return the columns of numbers and dates, and the rows that are not in the bins at their bounds."""
+    """Return the columns of numbers and dates, with the rows that are not in the bins at their bounds."""
     columns = []
     for column, found in _counted(task, release):
         kind = "number" if domain is None else domain.columns[column.name].kind
@@ -242,13 +245,13 @@ def bounded_columns(
 
 
 def _counted(task: BoostingTask, release: BoostingRelease) -> Iterator[tuple[ColumnCells, NoisyCounts]]:
-    # The score of a public model is no column of the table.
+    # The score of a public model is not a column of the table.
     own = len(task.columns) - bool(task.offsets)
     return ((task.columns[j], found) for j, found in release.counted.items() if j < own)
 
 
 def _bounded(column: ColumnCells, found: NoisyCounts, n_rows: int, bins: tuple[int, int]) -> BoundedColumn:
-    """Return the column with the share of the rows that are in none of two bins; 1 where a bin is wide."""
+    """Return the column with the share of the rows outside each of two bins; 1 if a bin is wide."""
     missing = found.counts[found.feature.n_bins] if found.feature.has_missing else 0.0
     rows = max(n_rows - missing, 1.0)
     is_narrow = [_width(column, found, place) < _WIDE for place in bins]

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 _FORMAT = "skprivate.run"
 # Raise it when any estimator's rounds, their noise or their shares of the budget change: earlier releases
 # would otherwise be read, and charged, as something else. The version of the package is checked as well.
-_VERSION = 7
+_VERSION = 8
 _FIELDS = ("fit", "package", "run", "key", "rounds")
 # 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16
