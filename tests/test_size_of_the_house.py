@@ -30,9 +30,9 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 45_435, "benchmarks": 9_657}
+MOST_LINES_BESIDE = {"tests": 45_421, "benchmarks": 9_657}
 MOST_LINES = {
-    "linear_model": 6164,
+    "linear_model": 6158,
     "audit": 4418,
     "accounting": 4186,
     "rounds": 5293,
