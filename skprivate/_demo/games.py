@@ -11,6 +11,7 @@ from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
 from .summary import Axis, Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
+# Sizes of the demonstration. Set by hand.
 NOISE_SCALES = (1.0, 3.0, 10.0, 30.0, 100.0)
 N_PLAYERS, N_ROUNDS = 100, 50
 TITLE = f"An equilibrium of {N_PLAYERS} players, SIMULATED: {N_ROUNDS} rounds, constants uniform on [-4, 0]"

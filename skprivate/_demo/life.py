@@ -13,8 +13,10 @@ from ..exceptions import UtilityWarning
 from ..linear_model import DPLogLocationScaleRegressor
 from .summary import EPSILONS, Axis, Baseline, Curve, Panel, Scores, Side, Summary, print_table, progress
 
+# Number of simulated machines, and the scale of their lifetimes. Set by hand.
 N_MACHINES = 200_000
 SCALE = 0.5
+# Columns of the summary.
 COMPLETE, CENSORED = "Laplace", "80 % censored"
 #: Column -> share of censored machines, and options of the regressor.
 METHODS: dict[str, tuple[float, dict[str, Any]]] = {

@@ -15,6 +15,7 @@ from ..metrics import correct_orientation_score
 from ..preprocessing import TQMATransformer
 from .summary import Axis, Baseline, Curve, Panel, Scores, Summary, print_table, progress
 
+# Depths of the coarsening, and numbers of rows, hospitals and queries. Set by hand.
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000
 TITLE = (

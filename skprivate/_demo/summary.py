@@ -13,6 +13,7 @@ from .._typing import FloatArray
 #: Column of a table -> scores of shape (n_levels, n_repetitions).
 Scores = dict[str, FloatArray]
 
+# Epsilons of all tables. Set by hand.
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Seconds without a counter on the terminal.
 _PATIENCE = 1.0

@@ -77,6 +77,7 @@ def _split_iris(seed: int) -> Split:
     return _split_rows(X[:, 2:], y, 30, seed)
 
 
+# Data sets of the long tables.
 PROBLEMS = (
     Problem(
         "Posterior drift, SIMULATED: 10,000 private and 1,000 public rows, noisier public labels",

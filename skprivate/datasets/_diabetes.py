@@ -12,6 +12,7 @@ from ._files import DataHome, No, Yes, as_bunch, find_data_file
 if TYPE_CHECKING:
     import pandas as pd
 
+# The published file: its hash, and its source.
 _SHA256 = "86f39d1591d4d47bb6370d2b6c944e4f8eb4702eba43b4ebdc07535abd350701"
 _SOURCE = "https://www.kaggle.com/datasets/nanditapore/healthcare-diabetes (CC0, needs a login)"
 # The authors' public part is the beginning of the published file.

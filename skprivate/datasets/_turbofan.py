@@ -15,6 +15,7 @@ from ._files import DataHome, No, Yes, find_data_file
 if TYPE_CHECKING:
     import pandas as pd
 
+# The published files: their hashes, and their source.
 _SHA256 = {
     "train_FD001.txt": "963b5e22825b34d8b21c69e1aeb4af3e647050eb672ee8834ba4b5d91d2de0f8",
     "test_FD001.txt": "3cda7109ce17bafb5443f2ac926cfcf88154b941b8c4cf95eb55d1ddd6f52851",

@@ -14,11 +14,13 @@ from ._files import DataHome, No, Yes, as_bunch, find_data_file
 if TYPE_CHECKING:
     import pandas as pd
 
+# The published file: its hash, and its source.
 _SHA256 = "13c37c04d28bee5c02b2ff55afbc256b11aec74b2d2eea284744dce1af697810"
 _SOURCE = (
     "https://www.pharmgkb.org/downloads (International Warfarin Pharmacogenetics Consortium, subject data, "
     "submission 553247439, CC BY-SA 4.0), saved as comma-separated text in UTF-8"
 )
+# Column of the dose, and cells without a value.
 _DOSE = "Therapeutic Dose of Warfarin"
 _MISSING = ("", "NA")
 # mg/week; the paper drops it.

@@ -32,6 +32,7 @@ from ._reporters import ClassReporter, NumberReporter
 
 Reporter = ClassReporter | NumberReporter
 
+# Types and ranges of the parameters.
 LABEL_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "estimator": [HasMethods(["fit", "predict"]), None],

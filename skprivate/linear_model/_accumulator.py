@@ -30,6 +30,7 @@ from ._regressors import BaseLogLocationScale
 
 Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 
+# Document of an accumulator: its format, its version, and its fields.
 _FORMAT = "skprivate.moments"
 _VERSION = 1
 _FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
@@ -40,8 +41,9 @@ class MomentAccumulator(BatchAccumulator):
     """Accumulates the exact moments of a private log-location-scale regression, batch by batch.
 
     Rows may come from files larger than memory, or from many workers. Each worker fills an accumulator of the
-    same parameters, the accumulators are merged, and `release` makes the one private fit. The result does not
-    depend on the order or the size of batches, or on who read them: it is that of one `fit` on the same grid.
+    same parameters, the accumulators are merged, and `release` makes the one private fit. The result is that
+    of one `fit` on the same grid. It does not depend on the order or the size of batches, or on who read
+    them.
 
     Parameters
     ----------
@@ -308,8 +310,8 @@ class MomentAccumulator(BatchAccumulator):
         -------
         fitted : estimator
             A fitted clone. Its ledger is charged before noise is drawn. If an interrupt ends the release,
-            either the moments still exist, and a new release is charged again, or they are wiped, and
-            `released_model` is this model.
+            there are two cases. The moments may still exist, and a new release is charged again. Or they are
+            wiped, and `released_model` is this model.
 
         Raises
         ------

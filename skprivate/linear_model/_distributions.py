@@ -21,7 +21,7 @@ from ..utils._public_module import public_module
 class ErrorDistribution(ABC):
     """Distribution of the standardised error Z: y = mu(x) + scale * Z. The location mu is not the mean.
 
-    Methods take arrays of any shape; -inf and inf are allowed where the distribution has a limit there.
+    Methods take arrays of any shape; -inf and inf are allowed if the distribution has a limit there.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class ErrorDistribution(ABC):
 
     @abstractmethod
     def mean_of_exp(self, mu: ArrayLike, sigma: ArrayLike) -> FloatArray:
-        """Return the mean of exp(mu + sigma Z): the mean time. It is inf where it does not exist."""
+        """Return the mean of exp(mu + sigma Z): the mean time. It is inf if it does not exist."""
 
     def hazard(self, z: ArrayLike) -> FloatArray:
         """Return the hazard, the density over the survival, at finite z."""
@@ -139,6 +139,7 @@ def _floats(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
+# Their moments are exact: kurtosis 5.4 and 4.2 are 3 + 12/5 and 3 + 6/5.
 SEV: ErrorDistribution = SmallestExtremeValue(
     "sev",
     mean=-float(np.euler_gamma),

@@ -117,7 +117,7 @@ def plan_public(estimator: Any, shape: PublicShape) -> CensoredPlan | Population
         return None
     neighbours = estimator._neighbours(shape.n_features, shape.grouped)
     n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-    # Any bounds give the same result: whether there is a grid does not depend on them, and the noise of the
+    # Any bounds give the same result. Whether there is a grid does not depend on them, and the noise of the
     # moments can be planned on every grid.
     sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
     part = moments_budget(budget, estimator._most_looks()) if kinds == ("exact",) else budget

@@ -57,8 +57,8 @@ class GoodnessOfFit:
     Attributes
     ----------
     errors : ndarray of shape (n_edges,)
-        Standardised errors at which the curve is known: the ends of the histogram's cells, up to the last one
-        at which the rows at risk stand out of the noise.
+        Standardised errors at which the curve is known. They are the ends of the histogram's cells, as long
+        as the rows at risk stand out of the noise.
     cumulative_hazard : ndarray of shape (n_edges,)
         Estimated from the counts, never falling.
     model_hazard : ndarray of shape (n_edges,)
@@ -95,8 +95,8 @@ class GoodnessOfFit:
     ``limit`` and ``p_value`` come from tables that are drawn under the distribution, with the released
     numbers of censored rows and noise of the known distribution. They were measured in simulated releases of
     known parameters (three distributions, up to 95 % censored, 20,000 to a million rows). P-values of right
-    distributions were below 0.05 in 3 to 10 of 100. In a million rows at epsilon 10, with censoring times
-    in few cells, they were in up to 30: the unknown places of rows within cells move the curve by up to one
+    distributions were below 0.05 in 3 to 10 of 100. In a million rows at epsilon 10, with censoring times in
+    few cells, they were in up to 30. The unknown places of rows within cells move the curve by up to one
     standard error there. Location and scale count as known although they were fitted to the same rows, which
     favours the distribution. The test cannot detect deviations that are small beside the intervals, and in a
     small table these are mostly noise. Errors of the slopes widen the residuals; the distribution is widened
@@ -153,8 +153,8 @@ class GoodnessOfFit:
 def about_the_final_line(self: Any, release: LookRelease) -> dict[str, Any]:
     """Return the cells of residuals about the first line as cells about the final one, and other lines.
 
-    With the final line a + x b and the first one a_0 + x b_0, a residual about the first is that about the
-    final one, moved by a - a_0 + m (b - b_0), with m the features' means, and by (x - m) (b - b_0). The last
+    Let the final line be a + x b, the first one a_0 + x b_0, and m the features' means. A residual about the
+    first line is that about the final one, moved by a - a_0 + m (b - b_0) and by (x - m) (b - b_0). The last
     term widens it. The replicates' noise makes other a, b and scales possible: twice the estimate less each.
     """
     distribution, fit, metric = self.error_distribution_, release.fit, Metric.of(release.moments)
@@ -221,7 +221,7 @@ def compare_residuals(
     confidence : float, default=0.9
         Of the intervals.
         Variance of a normal error that residuals have in addition to their distribution.
-        Variance of a normal error that residuals have beside their law.
+        Variance of a normal error that residuals have in addition to their distribution.
     possible : ndarray of shape (n_tables, n_cells - 1), default=None
         Cumulative hazards at the inner edges under parameters that may be the true ones. None: those of the
         distribution alone.
@@ -418,9 +418,9 @@ MEANING = {
     MOSTLY_NOISE: "the noise of the release makes most of the interval, which says little.",
     UNKNOWN: "do not rely on the estimate, nor on its interval.",
 }
-# An interval is of little use if, on the scale of the model, it is wider to one side than the distance
-# between the
-# 10 % and the 20 % quantile of the errors: it does not show whether twice as many failures come by then.
+# An interval is of little use if it is too wide to one side on the scale of the model. The limit is the
+# distance between the 10 % and the 20 % quantile of the errors. Beyond it, the interval does not show whether
+# twice as many failures come by then.
 _LIVES = (0.1, 0.2)
 # The noise is most of an interval if it makes this share of the square of its width.
 _MOST = 0.5
@@ -622,7 +622,7 @@ def states_of_slopes(self: Any) -> States:
 
     A slope that is clearly not 0 is useful, and so is an interval that is narrow for the whole of its column.
     If many slopes are drowned, intervals of some exclude 0 by chance, or because noise has turned them to one
-    side, and these hold less often. So 0 has to be twice as far away as the farther end.
+    side. These hold less often. So 0 has to be twice as far away as the farther end.
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
     interval = fitting.interval_of_coef(self, fitting.CONFIDENCE)

@@ -52,9 +52,9 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     """Differentially private logistic regression of a trusted curator, for two or more classes.
 
     A fit releases noisy counts of the classes and noisy moments of the columns, which standardise them. Then
-    it releases noisy gradients of the log loss, in as many rounds as the noise allows, and the mean
-    prediction, by which the intercept is fitted to the counts. The number of rounds, the steps and the ridge
-    follow from the numbers of rows and columns and from the noise: no parameter has to be tuned.
+    it releases noisy gradients of the log loss, in as many rounds as the noise allows. Last it releases the
+    mean prediction, by which the intercept is fitted to the counts. No parameter has to be tuned. The number
+    of rounds, the steps and the ridge follow from the numbers of rows and columns and from the noise.
 
     Parameters
     ----------
@@ -173,10 +173,11 @@ class DPLogisticRegression(CallbackSupportMixin, PrivateEstimatorMixin, Classifi
     released, so are the intervals of all slopes: with little data for so many columns, and often with Laplace
     noise. Simulations had 10,000 rows, 5 to 15 columns and "replace-one", with 40 fits each. The designs were
     normal, binary, skewed or collinear columns, a class of 3 %, steep slopes, and labels that are not
-    logistic. Finite intervals held 88 to 100 % of slopes with Gaussian noise at epsilon 0.5, 2 and 8 and with
-    Laplace noise at 2 and 8, and most often where few were finite. Under a wrong model rows may vary more
-    than by the model. With a probability of 0.03, and of 0.48 in the tails of one normal column, the standard
-    deviation of its slope is 1.65 times the model's. Without noise 68 % of intervals would then hold it.
+    logistic. Finite intervals held 88 to 100 % of slopes, and most often where few were finite. This was with
+    Gaussian noise at epsilon 0.5, 2 and 8 and with Laplace noise at 2 and 8. Under a wrong model rows may
+    vary more than by the model. For example, let the probability be 0.03, and 0.48 in the tails of one normal
+    column. The standard deviation of its slope is then 1.65 times the model's. Without noise 68 % of
+    intervals would then hold it.
 
     References
     ----------

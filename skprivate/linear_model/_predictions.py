@@ -184,10 +184,10 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
     -------
     states : ndarray of str of shape (n_samples,) or (n_samples, n_quantiles)
         "known": the interval holds as often as its confidence. "mostly noise": it holds as often, but it is
-        wider than twice the distance between the 10 % and the 20 % quantile of the errors, mostly by the
-        noise of the release. A larger epsilon would help. "unknown": do not rely on it. Then the residuals
-        reject the distribution, the rounds did not settle, the noise hides how much features vary, or an end
-        lies beyond ``bounds_y`` by more than these are apart on the scale of the model.
+        too wide, mostly by the noise of the release. The limit is twice the distance between the 10 % and the
+        20 % quantile of the errors. A larger epsilon would help. "unknown": do not rely on it. Either the
+        residuals reject the distribution, or the rounds did not settle, or the noise hides how much features
+        vary. Or an end lies beyond ``bounds_y`` by more than these are apart on the scale of the model.
 
     Raises
     ------
@@ -291,11 +291,11 @@ def predict_quantile_bound(
 
     Notes
     -----
-    With ``q=0.1``, ``side="lower"`` and ``confidence=0.95``: if the table were drawn again and fitted again
-    with fresh noise, the bound would be below the true B10 life in 95 of 100 repetitions. In other words,
-    with confidence 0.95 at most a tenth fails before the bound (a tolerance bound). The confidence covers
-    sampling and the noise of the release. It assumes that the distribution and the line are right, and that
-    the bounds of X and y hold. The bound is the lower end of a two-sided interval of confidence 0.9. The
+    For example, let ``q=0.1``, ``side="lower"`` and ``confidence=0.95``. If the table were drawn and fitted
+    again with fresh noise, the bound would be below the true B10 life in 95 of 100 repetitions. In other
+    words, with confidence 0.95 at most a tenth fails before the bound (a tolerance bound). The confidence
+    covers sampling and the noise of the release. It assumes that the distribution and the line are right, and
+    that the bounds of X and y hold. The bound is the lower end of a two-sided interval of confidence 0.9. The
     confidence is nominal. :doc:`/life_data` has how often intervals held in simulated tables, and
     `quantile_state` returns which are not to be relied upon.
 
@@ -347,8 +347,8 @@ def b_lives(
         ``lower``, ``upper``, ``bound``, ``beyond`` and ``state``. Times are in the units of y as passed to
         fit. ``lower`` and ``upper`` are the ends of the two-sided interval. ``bound`` is the one-sided lower
         bound. It is above ``lower``, as its whole risk is on one side. ``beyond``: an end of the interval
-        lies farther beyond ``bounds_y`` than these are apart on the scale of the model, so that the table has
-        no information about such times. ``state`` is that of `quantile_state`.
+        lies farther beyond ``bounds_y`` than these are apart on the scale of the model. The table has no
+        information about such times. ``state`` is that of `quantile_state`.
         ``frame.attrs["goodness_of_fit"]`` is a sentence: whether the residuals agree with the distribution.
 
     Raises
@@ -675,9 +675,9 @@ def concordance_index(
 ) -> float:
     """Return the share of comparable pairs whose predicted times are in the right order.
 
-    A pair is comparable if the shorter time ended in the event, or if the times are equal and exactly one
-    of them did: the other then lived longer. Tied predictions count one half. If rows were watched from an
-    entry on, the other must have been watched at the time of the event.
+    A pair is comparable if the shorter time ended in the event. It is also comparable if the times are equal
+    and exactly one of them did: the other then lived longer. Tied predictions count one half. If rows were
+    watched from an entry on, the other must have been watched at the time of the event.
 
     Parameters
     ----------

@@ -56,16 +56,11 @@ from ._censored.population import PopulationPlan, population_rounds
 from ._censored.rounds import CensoredPlan, censored_rounds
 from ._distributions import DISTRIBUTIONS, error_distribution_of, models_log_target
 from ._goodness_of_fit import States, goodness_of_fit, states_of_place, states_of_slopes, warn_of_release
-from ._moments.released_moments import (
-    METHODS,
-    REGULARIZATIONS,
-    FitTask,
-    Neighbours,
-    moment_weights,
-)
+from ._moments.released_moments import METHODS, REGULARIZATIONS, FitTask, Neighbours, moment_weights
 from ._moments.rounds import part_of
 from ._scale_by_level import LEVEL_SHARE, SpreadByLevel, level_rounds
 
+# Types and ranges of the parameters, and the part that each has in a fit.
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **CURATOR_CONSTRAINTS,
     "bounds_X": ["array-like", Mapping, None],
@@ -188,7 +183,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
 
     Notes
     -----
-    **Privacy.** Neighbouring tables differ by one row, in the way of ``relation``. With ``groups`` they
+    **Privacy.** Neighbouring tables differ by one row, as ``relation`` states. With ``groups`` they
     differ by the rows of one person, of which at most ``max_rows_per_group`` count.
 
     Complete times, unless ``max_iter=1``: 3 % of the budget is spent on counts beyond the bounds, which

@@ -29,8 +29,9 @@ from ._censored.rounds import counts_round
 from ._distributions import ErrorDistribution
 from ._moments.released_moments import FitTask, ScaledFit
 
-# Share of the budget of the counts by level. Of 0.15, 0.25 and 0.4, on complete times of which 5 % have 4
-# times the scale, 0.15 made the error of their scale a quarter larger, 0.4 that of other slopes half larger.
+# Share of the budget of the counts by level. 0.15, 0.25 and 0.4 were compared on complete times of which 5 %
+# have 4 times the scale. 0.15 made the error of their scale a quarter larger, 0.4 that of other slopes half
+# larger.
 LEVEL_SHARE = Fraction(1, 4)
 # Candidates for cells: their number, and the tails of the distribution of all rows that are in the open cells
 # at the ends. They are compared for levels that have these multiples of the scale of all rows. Set by hand.
@@ -168,8 +169,8 @@ def level_rounds(
     Notes
     -----
     **Privacy**: a row is in one cell of one level, whatever the fit is. Replacing it moves the counts by 2 in
-    L1 and in squared L2, adding or removing it by 1; c rows of a person by c times that, or c squared. The
-    counts take a quarter of the budget, and the rounds before them the rest.
+    L1 and in squared L2, adding or removing it by 1. c rows of a person move them by c times that, or c
+    squared. The counts take a quarter of the budget, and the rounds before them the rest.
     """
     release = yield from inner
     fit, distribution = solve(release), task.distribution

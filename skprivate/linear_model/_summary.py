@@ -51,8 +51,8 @@ class SummaryRow:
     estimate, std_error, lower, upper : float
         With its standard error (from sampling and noise), and the ends of its confidence interval.
     time_ratio, ratio_lower, ratio_upper : float
-        For slopes of life models: the factor by which one unit more of the feature multiplies every quantile
-        of the lifetime (the acceleration factor), with its interval. Otherwise nan.
+        For slopes of life models: the acceleration factor, with its interval. One unit more of the feature
+        multiplies every quantile of the lifetime by it. Otherwise nan.
     noise_share : float
         Share of the noise of the release in the square of the interval's width, from 0 to 1. The rest is
         sampling and, for censored rows, the error that the rounds left.
@@ -105,8 +105,8 @@ class ModelSummary:
 
     - "known": the interval holds as often as its confidence, and one of these is true. A slope is not 0, or
       is small over the whole of its column. A quantile or the location is known within the distance between
-      the 10 % and the 20 % quantile of the errors, or the scale within a change that moves the 10 % quantile
-      as far. Or the rows are few, and the noise makes less than half of the interval.
+      the 10 % and the 20 % quantile of the errors. The scale is known within a change that moves the 10 %
+      quantile as far. Or the rows are few, and the noise makes less than half of the interval.
     - "mostly noise": the interval holds, but it is wide because of the noise of the release. More rows or a
       larger epsilon would help.
     - "unknown": the interval may not hold, or leads beyond ``bounds_y``. `quantile_state
@@ -222,8 +222,8 @@ def summary(
 
     Notes
     -----
-    The share of the noise is the part of the square of the replicates' width that vanishes if only the rows
-    are drawn again, without noise.
+    The rows are drawn again without noise. The share of the noise is the part of the square of the
+    replicates' width that then vanishes.
 
     **Privacy**: a function of released values, which spends nothing.
     """

@@ -159,22 +159,22 @@ def residuals_of(
     If earlier events or intervals are declared, the curvature is w z z' alone, within the same K.
 
     *Intervals.* A row whose event came between two times contributes the mean, under the parameters of the
-    round, of the rows that it may have been: events in between, and rows censored where rows end. This is in
-    the convex hull of their contributions, so the polytope and every norm over it stay the same.
+    round, of the rows that it may have been. These are events in between, and rows censored where rows end.
+    This is in the convex hull of their contributions, so the polytope and every norm over it stay the same.
 
     *Earlier events.* The mean over all rows is 0. So the mean over those with an event by u is minus the
     contribution of a row censored at u, times S / (1 - S), S the survival. This is (0, e^u S / (1 - S)), at
     most (0, 1), for SEV errors, and (0, 1 - p) for logistic ones. For normal ones it is a residual between 0
     and A with g S / (1 - S) <= H S / (1 - S) <= 1 of an event. It is one corner more, (0, 1) or (0, A).
 
-    *Entries.* A row that was watched from v on contributes what a row that was watched from the start would,
-    less what a row that was censored at v would; nothing if v is beyond the end of rows. As hazards are not
-    negative, residuals keep their ranges: from -L to 0 without an event, up to the largest of an event with
-    one. With r_y and r_v the residuals of both, the moment r_y y' - r_v v' is at most |r_y| + |r_v|. This is
-    convex. The pair lies in a polygon, 0 >= r_v >= -L, r_y - r_v <= e, r_y in its range. Its corners give
-    those here. Without an event they are (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e] they are
-    (e, 0), (e', 0), (e', -L), (e - L, -L). (As v' <= y', opposite signs of two moments are rarer than this
-    allows.)
+    *Entries.* A row that was watched from v on contributes a difference: what a row watched from the start
+    would, less what a row censored at v would. It contributes nothing if v is beyond the end of rows. As
+    hazards are not negative, residuals keep their ranges: from -L to 0 without an event, up to the largest of
+    an event with one. With r_y and r_v the residuals of both, the moment r_y y' - r_v v' is at most |r_y| +
+    |r_v|. This is convex. The pair lies in a polygon, 0 >= r_v >= -L, r_y - r_v <= e, r_y in its range. Its
+    corners give those here. Without an event they are (0, 0), (-L, 0), (-L, -L); with one and r_y in [e', e]
+    they are (e, 0), (e', 0), (e', -L), (e - L, -L). (As v' <= y', opposite signs of two moments are rarer
+    than this allows.)
     """
     clip = Fraction(hazard_clip)
     off = Fraction(0)
@@ -403,7 +403,7 @@ class RoundPlan:
         """Return the sensitivity of one round, L1 or squared L2, to one unit.
 
         It is that of the gradient and the number of events, times the weight of both, plus that of the
-        curvature: distances of parts of a vector add up, and so do their squares.
+        curvature. Distances of parts of a vector add up, and so do their squares.
         """
         squared = self.mechanism == "gaussian"
         total = self._gradient_sensitivity

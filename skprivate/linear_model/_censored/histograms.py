@@ -31,7 +31,7 @@ _AT_RISK = 5.0
 # Noisy number of events below which nothing can be learnt, in standard deviations of its noise. Set by hand.
 _FEW_EVENTS = 3.0
 # Rows beyond a bound are reported if their count is so many standard deviations of its noise: of Laplace
-# noise one in 500 is. They matter if they are more than this part of the square root of all rows: a clipped
+# noise one in 500 is. They matter if they are more than this part of the square root of all rows. A clipped
 # row moves a score by about one, and its standard error is about that square root.
 _CLEARLY = 4.0
 _MOVES = 0.5
@@ -344,7 +344,7 @@ def fit_residuals(histogram: ResidualHistogram, distribution: ErrorDistribution,
     -----
     An event in a cell has the distribution's probability of the cell, and a censored row the survival at its
     middle. The cells at the ends are censored at their inner edge. The log likelihood is linear in the
-    counts, so noise of mean 0 does not change the mean of its derivative, and counts below 0 are used as they
+    counts, so noise of mean 0 does not change the mean of its derivative. Counts below 0 are used as they
     are. A row whose cumulative hazard exceeds a cut counts as censored there, which makes no bias either. Of
     several cuts, the one with the least predicted error of the scale is used. It is post-processing of
     released counts.
@@ -418,9 +418,9 @@ def _fit_with_cut(
 def _error_of_bins(histogram: ResidualHistogram, slopes: FloatArray, cut: int) -> FloatArray:
     """Return the covariance of what the places of censored rows in their bins add to the scores.
 
-    For a smooth density the middles are right, to second order. Rows that were all censored at one residual,
-    such as rows of one level at the end of a study, may be anywhere in a bin: uniformly. They stand out of
-    the neighbouring bins. Beyond the cut, rows are censored at the cut itself.
+    For a smooth density the middles are right, to second order. Rows may all be censored at one residual,
+    such as rows of one level at the end of a study. They may then be anywhere in a bin: uniformly. They stand
+    out of the neighbouring bins. Beyond the cut, rows are censored at the cut itself.
     """
     widths = np.diff(histogram.edges)[1:-1]
     squares = squares_of_peaks(histogram.counts[0], histogram.noise_std)

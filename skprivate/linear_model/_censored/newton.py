@@ -22,8 +22,8 @@ _LEAST_SHARE = 1e-4
 _LEAST_LEFT = 0.1
 # Discrete Laplace noise exceeds so many standard deviations once in 5,000 draws.
 _REACH_OF_NOISE = 6.0
-# Range of the relative increase of the information along a step: a third to three times as large, as theta_1
-# may change by a factor of three in a step.
+# Range of the relative increase of the information along a step. It may be a third to three times as large,
+# as theta_1 may change by a factor of three in a step.
 _BENT = (0.0, 2.0)
 
 
@@ -248,11 +248,11 @@ def _signal_share(values: FloatArray, noise_square: float) -> float:
 
 # The estimate of the curvature between two rounds, and the rule of the next step.
 
-# Limits of a step, so that noise cannot spoil a round: the factor of theta_1, in the first round and later,
-# and the change of the error, as a root mean square over the rows at risk. The first step starts from a fit
-# without features, whose scale is too large by sqrt(1 + their variance in scales^2): 3 covers features that
-# explain 8 parts in 9. If the hazards of two groups differ by exp(delta), the curvature that is the mean of
-# both ends leads 2 tanh(delta / 2) of the way, never beyond 2. The rest is left to later rounds, and in
+# Limits of a step, so that noise cannot spoil a round. They are the factor of theta_1, in the first round and
+# later, and the change of the error, as a root mean square over the rows at risk. The first step starts from
+# a fit without features, whose scale is too large by sqrt(1 + their variance in scales^2): 3 covers features
+# that explain 8 parts in 9. If the hazards of two groups differ by exp(delta), the curvature that is the mean
+# of both ends leads 2 tanh(delta / 2) of the way, never beyond 2. The rest is left to later rounds, and in
 # `bootstrap_censored`.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
@@ -261,8 +261,8 @@ _FARTHEST_LOCATION = 3.0
 # Half of the curvature is a round's own, and grows as exp(u). That of another place, so far away, is wrong by
 # this part of the way.
 CHANGE = 0.5
-#: Share of the largest variance that its mean allows, from which a column counts as one of two values: a
-#: uniform one has a third, levels of a category have all of it.
+#: A column counts as one of two values from this share of the largest variance that its mean allows. A
+#: uniform column has a third, levels of a category have all of it.
 TWO_VALUES = 0.6
 # Likely bounds of the targets' variance given the features, in multiples of that of uncensored rows. For
 # three distributions, with and without features that explain four fifths, it is 0.37 to 1.5 times that up to
@@ -342,9 +342,9 @@ class CurvatureEstimate:
 class StepRule:
     """Rule by which released rounds move the parameters; its constants are public or released.
 
-    The curvature of a round is the mean of two matrices (see `residuals_of`): a round's own, and one of the
-    same expectation that hardly depends on the parameters, and so is that of the end of the way. If a
-    function is known at one end of a way, and its slope at both, its root is where the mean slope leads, up
+    The curvature of a round is the mean of two matrices (see `residuals_of`). One is a round's own. The other
+    has the same expectation and hardly depends on the parameters, and so is that of the end of the way. Let a
+    function be known at one end of a way, and its slope at both. Its root is where the mean slope leads, up
     to the cube of the way. Newton steps with one of them alone are as slow as one standard error a round from
     one side, and far too long from the other.
 
@@ -497,7 +497,7 @@ def to_fit(theta: FloatArray) -> ScaledFit:
 
 # Errors of the last step, by released values.
 
-# The mean square of a step is compared with that of its noise: with three parameters noise alone is twice as
+# The mean square of a step is compared with that of its noise. With three parameters noise alone is twice as
 # large in one of nine steps, with ten in one of thirty.
 _CLEAR = 2.0
 # Part of the variance of the rows' own spread below which the error that steps leave does not matter. Set by
@@ -533,7 +533,7 @@ class StepErrors:
     change : float
         Change of the logarithm of the hazard of some rows by the last step.
     share : float
-        Part of itself that the last step may have left in its own direction.
+        Part of the last step that it may have left in its own direction.
     """
 
     theta: FloatArray

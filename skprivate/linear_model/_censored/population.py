@@ -22,9 +22,9 @@ from .._moments.released_moments import Neighbours, ScaledFit
 from .histograms import PARTS, HistogramRelease, LawFit, ResidualHistogram, histogram_cells
 from .rounds import counts_round
 
-# Share of the budget of the first histogram, which places the second. Of 0.1, 0.15, 0.2 and 0.3, with 0 and
-# 60 % censored and bounds of a factor of 1e3 and 1e6, 0.3 had the least errors below n epsilon = 4,000.
-# Beyond, they were alike.
+# Share of the budget of the first histogram, which places the second. 0.1, 0.15, 0.2 and 0.3 were compared,
+# with 0 and 60 % censored and bounds of a factor of 1e3 and 1e6. 0.3 had the least errors below n epsilon =
+# 4,000. Beyond, they were alike.
 FIRST_SHARE = Fraction(3, 10)
 #: Counts of censored rows below so many standard deviations of the noise count as 0. Set by hand.
 VISIBLE = 2.0
@@ -136,9 +136,9 @@ def population_rounds(
     Notes
     -----
     **Privacy**: a row is in one cell of each histogram, whatever its cells are. Replacing it moves the counts
-    by 2 in L1 and in squared L2, adding or removing it by 1; c rows of a person by c times that, or c
-    squared. The cells of the second follow from what the first released. The amounts are fixed and add up to
-    the budget.
+    by 2 in L1 and in squared L2, adding or removing it by 1. c rows of a person move them by c times that, or
+    c squared. The cells of the second follow from what the first released. The amounts are fixed and add up
+    to the budget.
     """
     first = FIRST_SHARE * plan.budget.amount
     step = counts_round(plan, histogram_cells(plan.grid), first, "counts by time and event", spent)
@@ -179,9 +179,9 @@ def _least_squares(
 ) -> FloatArray:
     """Fit location and log scale to counts whose noise may hide most cells.
 
-    The expected events of a cell are about the rows at risk, of which censored ones count half, times the
-    probability that a row at risk has its event there. Differences are weighted by the noise and the spread
-    of rows, with their normal likelihood. Cells of noise alone move it far less than a likelihood of rows.
+    The expected events of a cell are about the rows at risk times the probability that such a row has its
+    event there. Censored rows count half. Differences are weighted by the noise and the spread of rows, with
+    their normal likelihood. Cells of noise alone move it far less than a likelihood of rows.
     """
     at_risk = np.cumsum(counts.sum(axis=0)[::-1])[::-1] - 0.5 * counts[0]
     noise_at_risk = noise_std**2 * (2.0 * np.arange(len(at_risk), 0, -1) - 1.75)
@@ -263,8 +263,8 @@ class Cells:
 
     By Fisher's identity the derivative of the log likelihood of a cell is the mean, over the rows in it, of
     that of a row. The places of events in a cell follow from the distribution and the number of rows that are
-    still watched, the places of censored rows from the number that cease to be. The first cell is open below
-    and the last above. Rows there are known to have survived the inner edge.
+    still watched. The places of censored rows follow from the number that cease to be. The first cell is open
+    below and the last above. Rows there are known to have survived the inner edge.
 
     Parameters
     ----------

@@ -130,9 +130,9 @@ def bootstrap_censored(
     - J: I as released, before it was made positive definite, with the noise that is left in it. If the
       features hardly vary in some direction, J^-1 may be anything, and intervals are as wide;
     - dg: the rows' own spread, normal with covariance I, and the noise of the gradient and of the events;
-    - what the rounds left undone. Along the last step, in either direction, this is the part of it that the
-      step before left of its own, as the last one showed, and the part that a curvature of both ends leaves
-      (`left_by_curvatures`). In an unknown direction, normal with covariance I^-1, it is the step times half
+    - what the rounds left undone. Along the last step, in either direction, this is made of two parts of it:
+    what the step before left of its own, as the last one showed, and what a curvature of both ends leaves
+    (`left_by_curvatures`). In an unknown direction, normal with covariance I^-1, it is the step times half
       of the way since the curvature was released.
 
     With many parameters J^-1 is used to first order in the noise.

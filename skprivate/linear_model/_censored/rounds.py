@@ -28,12 +28,11 @@ HISTOGRAM_SHARE = Fraction(1, 10)
 RESIDUAL_SHARE = Fraction(1, 10)
 EARLY_SHARE = Fraction(1, 20)
 _ROUNDS_SHARE = 1 - HISTOGRAM_SHARE - RESIDUAL_SHARE - EARLY_SHARE
-# Cumulative hazards at which a row counts as censored: the range that is allowed, and the values that are
-# chosen by the noisy share of events. If there are few events, most of them come early, and a smaller clip
-# means less noise: with a share s of events most cumulative hazards are below -log(1 - s). No clip biases
-# estimates. The last clip keeps all information but exp(-8) of it. It is for noise that does not matter: of a
-# variance below a tenth of that of the rows, even if bounds are thirty standard deviations of a feature from
-# the middle.
+# Cumulative hazards at which a row counts as censored: the allowed range, and the values that the noisy share
+# of events chooses. If there are few events, most of them come early, and a smaller clip means less noise.
+# With a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates. The last
+# clip keeps all information but exp(-8) of it. It is for noise that does not matter. Its variance is below a
+# tenth of that of the rows, even if bounds are thirty standard deviations of a feature from the middle.
 _CLIP_RANGE = (0.1, 100.0)
 _CLIPS: tuple[float, ...] = (0.5, 1.0, 8.0)
 _FEW_EVENTS = 0.1

@@ -83,8 +83,8 @@ class LogisticRelease:
 
         Notes
         -----
-        Let H be the curvature, s = H theta* the gradient that leads from the start to the best slopes, and
-        s + e its noisy value in the rounds. Their slopes are about b = (H + ridge)^-1 (s + e). A factor g
+        Let H be the curvature, and s = H theta* the gradient that leads from the start to the best slopes.
+        Its noisy value in the rounds is s + e. Their slopes are about b = (H + ridge)^-1 (s + e). A factor g
         minimises the quadratic loss of g b, g^2 b'Hb / 2 - g b's. The unknown b's is replaced by b'(s + e)
         less the mean of b'e (Stein's unbiased estimate of risk). At 0 noise explains everything, and the base
         rates stay.
@@ -334,8 +334,8 @@ def logistic_rounds(
     inside = () if plan.grid.x_norm is not None else (plan.grid.lower, plan.grid.upper)
     lower, upper = inside or (np.empty(0), np.empty(0))
     model = LinearModel(lower, upper, intercept, coef.ravel())
-    # What is known of the mean prediction before its release: the noise of the gradient of the constant, and
-    # half of the change that the noise of the rounds made in it.
+    # Prior knowledge of the mean prediction: the noise of the gradient of the constant, and half of the
+    # change that the noise of the rounds made in it.
     before = class_probabilities(release.simulated_logits(theta)).mean(axis=0)
     moved = np.log(np.maximum(shown, 1e-12) / np.maximum(before, 1e-12))
     spread = np.hypot(schedule.noise / standards.rates, 0.5 * moved)

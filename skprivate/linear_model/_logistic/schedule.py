@@ -222,9 +222,9 @@ def read_standards(
     return Standards(n, known.rates, center, scale, variances, float(radius), mean_error)
 
 
-# All constants here were chosen by log losses on Adult, census columns, cancer, diabetes, digits, three and
-# six classes, rare classes, and collinear, constant and irrelevant columns. Only skewed and binary columns
-# had no part in the choice and checked it. Not every constant was varied by itself.
+# All constants here were chosen by log losses. The tables were Adult, census columns, cancer, diabetes,
+# digits, three and six classes, rare classes, and collinear, constant and irrelevant columns. Only skewed and
+# binary columns had no part in the choice and checked it. Not every constant was varied by itself.
 #: Share of the budget for the standards, and for the curvature if it is released.
 MOMENTS_SHARE = Fraction(8, 100)
 CURVATURE_SHARE = Fraction(1, 10)
@@ -238,8 +238,8 @@ _LEADING_AMOUNT = {"gaussian": Fraction(3, 10), "laplace": Fraction(1)}
 _CURVATURE_NOISE = 0.25
 #: Momentum of the steps.
 MOMENTUM = 0.5
-# The step is 1 / max(1, this times the root of the number of columns) of that of a single column: columns
-# that move together add up their curvatures.
+# The step is that of a single column over max(1, this times the root of the number of columns). Columns that
+# move together add up their curvatures.
 _TOGETHER = {"gaussian": 0.5, "laplace": 0.25}
 # Largest mean square that noise alone may have in logits during the rounds: beyond it probabilities saturate.
 _LOGIT_NOISE = 0.25

@@ -104,8 +104,8 @@ def moment_weights(n_features: int, mechanism: str, in_ball: bool) -> MomentWeig
     Products of features have to be released more finely than those with the target, the more so the larger d.
 
     On average the squared error is within a tenth of that of the weights that are best in each of 144
-    simulated settings. These were d = 3, 10, 30; 10,000 and 100,000 rows; epsilon 0.5 and 2; bounds that fit
-    and bounds ten times too wide; independent, correlated and unequal features; strong and weak slopes.
+    simulated settings. These had d = 3, 10, 30; 10,000 and 100,000 rows; and epsilon 0.5 and 2. Bounds were
+    fitting or ten times too wide, features independent, correlated or unequal, and slopes strong or weak.
 
     Examples
     --------
@@ -594,6 +594,7 @@ class FitTask:
 # Below the square of the finest step of the grid. It keeps reciprocals finite.
 _SMALLEST = 2.0**-64
 
+#: Values of the parameters ``regularization`` and ``method``.
 REGULARIZATIONS: tuple[Regularization, ...] = get_args(Regularization)
 METHODS: tuple[MomentMethod, ...] = get_args(MomentMethod)
 

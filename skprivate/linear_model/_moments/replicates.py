@@ -28,13 +28,14 @@ from .rounds import Look, LookRelease, Metric, noise_of_equations
 # most of them nearly even with it, this finds 95 % (0.75 finds 91 %). Of 690 fits that kept four fifths of
 # what can be explained it suspects 5 %.
 _CLEARLY = 1.0
-# A direction is clear if its variance is so many standard deviations of its own noise above 0, and so many
-# times the typical norm of the noise of all: with many features the noise lowers the least variance by that
-# norm. Simulations had 72 cells of nine designs (narrow, skewed, heavy-tailed, one-hot, nearly dependent and
-# normal columns) with 3 to 15 of the first. 90 % intervals held in 0.89 of the quiet fits on average, and in
-# 0.64 to 0.79 in the seven worst cells, where a part of the fits warned. Below 3 they held in 0 to 0.8. At 4
-# or 5 as many cells are bad: directions that pass by chance have small intervals wherever the limit is. Ten
-# normal columns: slopes 0.90, scale 0.87, quantiles 0.88 beyond 1.5 of the second; below 1: 0.85, 0.45, 0.7.
+# A direction is clear if its variance is so many standard deviations of its own noise above 0. It must also
+# be so many times the typical norm of the noise of all: with many features the noise lowers the least
+# variance by that norm. Simulations had 72 cells of nine designs (narrow, skewed, heavy-tailed, one-hot,
+# nearly dependent and normal columns) with 3 to 15 of the first. 90 % intervals held in 0.89 of the quiet
+# fits on average. In the seven worst cells, where a part of the fits warned, they held in 0.64 to 0.79. Below
+# 3 they held in 0 to 0.8. At 4 or 5 as many cells are bad: directions that pass by chance have small
+# intervals wherever the limit is. Ten normal columns: slopes 0.90, scale 0.87, quantiles 0.88 beyond 1.5 of
+# the second; below 1: 0.85, 0.45, 0.7.
 _CLEAR = 3.0
 _ABOVE = 1.5
 # Slopes in scaled units beyond it have no meaning; it keeps their squares finite (of a double's 2^1023).
@@ -237,7 +238,7 @@ def moments_may_be_noise(release: MomentRelease, fit: ScaledFit) -> bool:
 
 # Parametric bootstrap of released moments: fits to releases drawn from the fitted model.
 
-#: Number of features beyond which replicates are of first order: the noise of so many products is close to
+#: Number of features beyond which replicates are of first order. The noise of so many products is close to
 #: normal, and a decomposition of every replicate takes time with their cube.
 WHOLE = 100
 
@@ -261,7 +262,7 @@ def bootstrap_moments(
     errors' skewness ties the mean square to the mean, and their kurtosis spreads it. Noise is drawn as that
     of the release. Both are subtracted from the released moments. The result, fitted without regularisation,
     is a model that may have led to the release. A replicate is the fit plus its error if this model were
-    true. So the noise of the features' moments counts as in Fieller's intervals: if it can make up a good
+    true. So the noise of the features' moments counts as in Fieller's intervals. If it can make up a good
     part of a small variance, the slope may be much larger, but not much smaller.
 
     If the noise hides a direction of the features there is no such interval (`slopes_are_clear`). Then the
@@ -298,7 +299,7 @@ def bootstrap_moments(
     -----
     **Privacy**: a function of released values alone, with noise that protects nothing; it spends nothing.
 
-    With more than 100 features the fits are of first order in what is drawn: the equations of the slopes are
+    With more than 100 features the fits are of first order in what is drawn. The equations of the slopes are
     solved with the released moments of the features.
 
     Along directions that the noise hides, slopes are shrunk in the replicates about as much as in the fit,
@@ -519,10 +520,10 @@ def bootstrap_looks(
     Notes
     -----
     If the released moments are clear in all directions of the features, slopes are drawn that the last looks
-    leave possible (`_by_looks`). Otherwise, and with more than 100 features, errors are drawn that the steps
-    of the fit would leave if hidden directions varied as the others do (`_by_steps`). Replicates are the fit
-    plus its error. The spread and the noise of the clipped mean and mean square move location and scale. The
-    error of the slopes makes residuals wider than the errors.
+    leave possible (`_by_looks`). Otherwise, and with more than 100 features, errors of the steps of the fit
+    are drawn, as if hidden directions varied like the others (`_by_steps`). Replicates are the fit plus its
+    error. The spread and the noise of the clipped mean and mean square move location and scale. The error of
+    the slopes makes residuals wider than the errors.
 
     **Privacy**: a function of released values.
     """

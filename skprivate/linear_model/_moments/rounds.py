@@ -43,27 +43,27 @@ from .released_moments import (
     squared_l2_look,
 )
 
-# Shares of the budget: the moments, and the counts of residuals. In simulations with 10 and 30 normal
-# columns, 10,000 to 1,000,000 rows and both mechanisms, a quarter to a half for the moments made little
-# difference if there are many looks.
+# Shares of the budget: the moments, and the counts of residuals. Simulations had 10 and 30 normal columns,
+# 10,000 to 1,000,000 rows and both mechanisms. A quarter to a half for the moments made little difference if
+# there are many looks.
 MOMENTS_SHARE = Fraction(3, 10)
 COUNTS_SHARE = Fraction(1, 20)
 _REST = 1 - MOMENTS_SHARE - COUNTS_SHARE
 #: Numbers of looks that are compared. If noise hides the moments, every look goes a small part of the way.
 NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 # Weight of the part of the first error that looks leave: it is a guess, and the error of their noise is
-# known. On seven designs (four with Gaussian noise and bounds that fit or are ten times too wide, three with
-# Laplace noise), 1 lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost with
-# Laplace noise.
+# known. There were seven designs: four with Gaussian noise and bounds that fit or are ten times too wide,
+# three with Laplace noise. 1 lost up to 2.3 times the error of 4, and 16 won with Gaussian noise what it lost
+# with Laplace noise.
 _CAUTION = 4.0
 # Share of the budget of a check of the predictions. It is made if, by the first moments, the expected error
-# exceeds this part of the target's variance. If it is so many variances, the check gets all of the rest. On
-# four tables and simulations of three distributions (3 to 30 columns, 500 to 50,000 rows, epsilon 0.5 to 4)
-# nearly all fits far below a constant were beyond 0.2. Fits of which looks had found most of the slopes were
-# below it.
+# exceeds this part of the target's variance. If it is so many variances, the check gets all of the rest. It
+# was tried on four tables and simulations of three distributions (3 to 30 columns, 500 to 50,000 rows,
+# epsilon 0.5 to 4). Nearly all fits far below a constant were beyond 0.2. Fits of which looks had found most
+# of the slopes were below it.
 CHECK_SHARE = Fraction(1, 5)
 _DANGER, _HOPELESS = 0.2, 2.0
-# If there are no looks: the public norm of the noise of moments, per row, beyond which the moments get that
+# For fits without looks: the public norm of the noise of moments, per row. Beyond it, the moments get that
 # share alone, and a check the rest. It is one and a half times the variance of uniform columns.
 _DROWNED = 0.5
 # Range of predictions in a check, in their standard deviations: an outlier in 400 of a normal one is clipped.
@@ -513,7 +513,7 @@ class MomentFit:
         """What is released, in words."""
         return (
             f"moments ({float(MOMENTS_SHARE):.0%} of the budget), and counts of residuals "
-            f"({float(COUNTS_SHARE):.0%}) and sums of clipped residuals, or moments again (the rest; where "
+            f"({float(COUNTS_SHARE):.0%}) and sums of clipped residuals, or moments again (the rest; if "
             "noise hides the slopes, a part of it on moments of target and prediction)"
         )
 
