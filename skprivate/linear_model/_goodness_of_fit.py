@@ -406,9 +406,10 @@ def _expected_tables(
 
 States = NDArray[np.str_]
 
-#: The interval holds as often as its confidence, and the noise leaves it narrow enough to be useful.
+#: The interval is expected to hold as often as its confidence, and is narrow enough to be useful.
 KNOWN = "known"
-#: The interval holds, but the noise of the release makes most of its width, and it is of little use.
+#: The interval is expected to hold, but the noise of the release makes most of its width, and it is of little
+#: use.
 MOSTLY_NOISE = "mostly noise"
 #: The interval may hold less often than its confidence, or no row has information about such values.
 UNKNOWN = "unknown"
@@ -426,7 +427,8 @@ _LIVES = (0.1, 0.2)
 _MOST = 0.5
 # Part of a unit slope along directions that the noise hides, from which the slope counts as hidden.
 _HIDDEN_PART = 0.1
-# Of 13 drowned slopes in 432 fits to 5,000 rows, intervals that exclude 0 held in 0.3; with 2, none is left.
+# Of 13 slopes hidden by noise in 432 fits to 5,000 rows, intervals that exclude 0 held in 0.3; with 2, none
+# is left.
 _TWICE = 2.0
 # Replicates for the warning of a fit, if they take long: standard errors are then within a tenth.
 _FEW_REPLICATES = 100
@@ -621,7 +623,7 @@ def states_of_slopes(self: Any) -> States:
     """Return the state of every slope.
 
     A slope that is clearly not 0 is useful, and so is an interval that is narrow for the whole of its column.
-    If many slopes are drowned, intervals of some exclude 0 by chance, or because noise has turned them to one
+    If noise hides many slopes, intervals of some exclude 0 by chance, or because noise has turned them to one
     side. These hold less often. So 0 has to be twice as far away as the farther end.
     """
     ground, units = ground_of(self), self.bounds_[1] - self.bounds_[0]
@@ -735,7 +737,7 @@ def _why_noisy(self: Any) -> list[str]:
     if _constant_may_do(self) and not shown.any():
         said.append(mistakes.no_effect("numbers"))
     elif (states == MOSTLY_NOISE).any():
-        said.append(_drowned(self, states == MOSTLY_NOISE))
+        said.append(_hidden(self, states == MOSTLY_NOISE))
     if ground.hidden.any():
         said.append(
             "by the released values, the noise hides how much some combination of the features varies. "
@@ -783,15 +785,15 @@ def _constant_may_do(self: Any) -> bool:
     return moments_may_be_noise(release, self._unshrunk)
 
 
-def _drowned(self: Any, drowned: BoolArray) -> str:
+def _hidden(self: Any, hidden: BoolArray) -> str:
     """Return the sentence on slopes that are mostly noise, with what would help."""
     helps = ["more rows", "a larger epsilon"]
-    if any("=" in name for name in _named(self, drowned)) and self.domain is not None:
+    if any("=" in name for name in _named(self, hidden)) and self.domain is not None:
         helps.insert(0, "levels that are joined")
     if self.release_.mechanism == "laplace" and len(self.coef_) > 2:
         helps.insert(0, "Gaussian noise (delta above 0)")
     return (
-        f"by the released values, the noise drowns the effects of {_listed(self, drowned)}: intervals hold, "
+        f"by the released values, the noise hides the effects of {_listed(self, hidden)}: intervals hold, "
         f"but are of little use. What helps: {', '.join(helps[:-1])} or {helps[-1]}. summary() shows what is "
         "known of every estimate."
     )

@@ -183,11 +183,12 @@ def quantile_state(self: Any, X: ArrayLike, q: ArrayLike) -> goodness.States:
     Returns
     -------
     states : ndarray of str of shape (n_samples,) or (n_samples, n_quantiles)
-        "known": the interval holds as often as its confidence. "mostly noise": it holds as often, but it is
-        too wide, mostly by the noise of the release. The limit is twice the distance between the 10 % and the
-        20 % quantile of the errors. A larger epsilon would help. "unknown": do not rely on it. Either the
-        residuals reject the distribution, or the rounds did not settle, or the noise hides how much features
-        vary. Or an end lies beyond ``bounds_y`` by more than these are apart on the scale of the model.
+        "known": the interval is expected to hold as often as its confidence. "mostly noise": it is, too, but
+        it is too wide, mostly by the noise of the release. The limit is twice the distance between the 10 %
+        and the 20 % quantile of the errors. A larger epsilon would help. "unknown": do not rely on it. Either
+        the residuals reject the distribution, or the rounds did not settle, or the noise hides how much
+        features vary. Or an end lies beyond ``bounds_y`` by more than these are apart on the scale of the
+        model.
 
     Raises
     ------

@@ -309,7 +309,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
         PrivacyLeakWarning
             Bounds were read from private rows.
         UtilityWarning
-            By the released values, some estimates are unknown. Either the noise drowns the effects of columns
+            By the released values, some estimates are unknown. Either the noise hides the effects of columns
             or levels, which are named. Or the residuals reject the distribution. Or the rounds of a fit to
             censored targets did not settle. ``summary()`` has the state of every estimate. No warning is no
             promise: the page on life data lists the designs on which coverage was measured.

@@ -103,12 +103,12 @@ class ModelSummary:
     -----
     The state of an estimate depends on its own interval and noise.
 
-    - "known": the interval holds as often as its confidence, and one of these is true. A slope is not 0, or
-      is small over the whole of its column. A quantile or the location is known within the distance between
-      the 10 % and the 20 % quantile of the errors. The scale is known within a change that moves the 10 %
-      quantile as far. Or the rows are few, and the noise makes less than half of the interval.
-    - "mostly noise": the interval holds, but it is wide because of the noise of the release. More rows or a
-      larger epsilon would help.
+    - "known": the interval is expected to hold as often as its confidence, and one of these is true. A slope
+      is not 0, or is small over the whole of its column. A quantile or the location is known within the
+      distance between the 10 % and the 20 % quantile of the errors. The scale is known within a change that
+      moves the 10 % quantile as far. Or the rows are few, and the noise makes less than half of the interval.
+    - "mostly noise": the interval is expected to hold, but it is wide because of the noise of the release.
+      More rows or a larger epsilon would help.
     - "unknown": the interval may not hold, or leads beyond ``bounds_y``. `quantile_state
       <skprivate.DPLogLocationScaleRegressor.quantile_state>` lists the reasons.
 

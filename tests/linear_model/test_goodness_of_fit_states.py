@@ -62,7 +62,7 @@ def test_one_warning_names_the_level_that_is_drowned_and_others_are_known():
     rows = lives(60_000, 0)
     model, said = fitted(rows, 0.4, seed=3)
     assert model.coef_state_.tolist() == ["known"] * 4 + ["mostly noise"]
-    assert "drowns the effects of 'kind=d'" in said
+    assert "hides the effects of 'kind=d'" in said
     assert "'load'" not in said
     for help_ in ("levels that are joined", "Gaussian noise", "more rows", "larger epsilon"):
         assert help_ in said
