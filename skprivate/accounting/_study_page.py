@@ -349,7 +349,7 @@ def _uncovered(named: Named, account: report.Account) -> Rows:
             for _, spent in runs
             for one in (*spent.public_inputs, *spent.unprotected)
         ),
-        "rows beyond the cap": rows_of_one and f"of one group, {rows_of_one} rows at most are used",
+        "rows beyond the cap": rows_of_one and f"at most {rows_of_one} rows of one group are used",
     }
     return [(name, text) for name, text in found.items() if text]
 

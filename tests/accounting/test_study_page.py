@@ -91,7 +91,8 @@ def classifier_study(ledger, purpose="risk of a fall", person="A. Statistician",
         options = {"bounds": (18, 90), "classes": [False, True]}
         model = DPTreeClassifier(0.5, ledger=ledger, **options).fit(X[:4000], table["ill"][:4000])
         evaluate = {"X": X[4000:], "y": table["ill"][4000:], "epsilon": 0.5, "on_training_rows": False}
-        evaluation = private_evaluate(model, **evaluate, ledger=ledger)
+        with ledger.data("held out"):
+            evaluation = private_evaluate(model, **evaluate, ledger=ledger)
     seeded = private_evaluate(model, **evaluate, random_state=0)
     return {"Table One": described, "model": model, "evaluation": evaluation, "seeded": seeded}
 
@@ -129,6 +130,7 @@ def test_the_first_page_has_the_facts(study):
     assert "Figures: evaluation" in behind
     assert "Figures: Table One" in behind
     assert "Figures: seeded" not in behind
+    assert "approver board; expiry 2099-12-31; data " in behind
 
 
 def test_a_study_without_a_record_has_lines_to_fill_in(ledger):
