@@ -71,7 +71,7 @@ def check_epsilons(epsilons: Any) -> list[float | Fraction]:
         raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
     grid = sorted(epsilons, key=lambda epsilon: check_positive(epsilon, "each of epsilons"))
     if not grid or len(set(grid)) < len(grid):
-        raise ValueError("epsilons must be at least one number, and all of them different.")
+        raise ValueError("epsilons must be at least one number, and none of them twice.")
     return [epsilon if isinstance(epsilon, Fraction) else float(epsilon) for epsilon in grid]
 
 

@@ -105,7 +105,7 @@ REFUSED = [
     (BudgetDisplay.from_ledger, TypeError, "must be a PrivacyLedger, got str", "study.ledger"),
     (utility, ValueError, "test_size must be a share", {"test_size": 2}),
     (utility, ValueError, "at least one", {"epsilons": []}),
-    (utility, ValueError, "all of them different", {"epsilons": [1, 1.0]}),
+    (utility, ValueError, "none of them twice", {"epsilons": [1, 1.0]}),
     (utility, ValueError, "each of epsilons", {"epsilons": [0]}, {"epsilons": [np.inf]}),
     (utility, TypeError, "sequence of numbers", {"epsilons": "12"}, {"epsilons": 1.0}),
     (utility, ValueError, "non_private must be", {"non_private": "none"}),
