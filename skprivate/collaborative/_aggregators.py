@@ -175,10 +175,10 @@ def shares(
 def warn_few_active(active: BoolArray) -> None:
     """Warn, once for all queries, where a prediction rests on few parties.
 
-    Of m parties few are at most m / 4, since the standard error of a mean of k equally good, independent
-    responses falls with the square root of k, and is then at least twice that of all m; and at most two,
-    where there are more than two, since one's response is the prediction, and of two each learns the other's
-    from it; of one or two parties none. How many parties are active is public to the platform: the swapped
+    Of m parties at most m / 4 are few: the standard error of a mean of k equally good, independent responses
+    falls with the square root of k, and is then at least twice that of all m. Of more than two parties, two
+    are few as well: the response of one is the prediction, and of two each learns the other's from it. Of one
+    or two parties, only none is few. How many parties are active is public to the platform: the swapped
     responses show it as zeros, the sum of sizes in the open. The message names neither a number nor a query.
 
     Parameters
@@ -261,8 +261,8 @@ class BSTDAggregator(
 
     - Two ranks that are left differ by less than `p_lower` or by more than `p_upper`. Bend ``p_lower +
       p_upper`` neighbouring ranks to a circle: those that are left are less than `p_lower` apart on it.
-    - Take one of them. All others that are left lie fewer than `p_lower` steps before or behind it, and for
-      i = 1, ..., p_lower - 1 not both of the positions i and i - p_lower from it are left: on the circle
+    - Take one of them. All others that are left lie fewer than `p_lower` steps before or behind it. For
+      i = 1, ..., p_lower - 1 at most one of the positions i and i - p_lower from it is left: on the circle
       they are `p_lower` apart. So at most ``1 + (p_lower - 1)`` are left of each circle, the last of which
       may have empty places.
 
@@ -273,25 +273,26 @@ class BSTDAggregator(
 
     The bound counts the parties of one query together, and is none for one party whose rank is always the
     same. Of 20 responses with ``p_lower=3, p_upper=8`` the expected share that keeps its value is 0.40 % with
-    "fewest", 8.2 % with "random" and 6.8 % with "top", but 0.86, 19.5 and 39.7 % at the worst rank; and a
-    rank without a partner, which exists if m is below ``2 * p_lower``, always does. Equal responses, such as
-    those that are not active, may be swapped and look as before.
+    "fewest", 8.2 % with "random" and 6.8 % with "top". At the worst rank it is 0.86, 19.5 and 39.7 %. A rank
+    without a partner, which exists if m is below ``2 * p_lower``, always keeps its value. Equal responses,
+    such as those that are not active, may be swapped and look as before.
 
-    Sizes are public, and shares are in proportion to them: where one party is much larger than the others the
-    largest share of a query is its own, whoever it was swapped to, and the mean size over its size times that
-    share is its response. It is in every query in which the responses differ by less than the ratio of sizes.
-    ``fit`` warns from sizes alone, where the rank of a party's share (of the largest, by reciprocals of the
-    smallest, or of one between smaller and larger parties) is worth half the way from a guess to certainty
-    even if responses were independent and uniform between 0 and a common bound: for one party among equals,
-    above twice their size. Responses that agree, as those of sites with like patients do, make it nearly
-    certain there (94 % of queries at twice the size, and all at five times, for 20 parties of
-    `make_parties`). `SecureSumAggregator` predicts the same and opens none.
+    Sizes are public, and shares are in proportion to them. If one party is much larger than the others, the
+    largest share of a query is its own, whoever it was swapped to. That share times the mean size over the
+    party's size is its response. This is so in every query in which the responses differ by less than the
+    ratio of sizes. ``fit`` warns from sizes alone, if the rank of a party's share gives half the way from a
+    guess to certainty. This is checked for the largest party, by reciprocals for the smallest, and for those
+    between smaller and larger ones. Responses are taken as independent and uniform between 0 and a common
+    bound. One party among equals gives the warning above twice their size. If responses agree, as those of
+    sites with similar patients do, the rank is nearly certain there: for 20 parties of `make_parties` in 94 %
+    of queries at twice the size, and in all at five times. `SecureSumAggregator` predicts the same and opens
+    none.
 
-    Not protected: the synthesis, and with it membership in a party's rows; the values of a query, in some
-    order, so that a party known to answer the largest, or to have most rows, is found by its rank; every
-    response, where the same query may be asked again: fresh swaps leave out the ranks next to a party's own,
-    and after fifty of them all ranks are known (measured for 20 parties); anything from whoever runs the
-    swap.
+    The synthesis is not protected, and with it membership in a party's rows. Nor are the values of a query,
+    in some order: a party known to answer the largest, or to have most rows, is found by its rank. No
+    response is protected if the same query may be asked again: fresh swaps leave out the ranks next to a
+    party's own, and after fifty of them all ranks are known (measured for 20 parties). Nothing is protected
+    from whoever runs the swap.
 
     A seeded run is a simulation: who knows the seed can undo the swap. It is recorded as a leak.
 
@@ -562,9 +563,9 @@ def rank_advantage(sizes: FloatArray) -> float:
 def stands_out(sizes: FloatArray) -> bool:
     """Return whether the rank of some party's share gives half the way from a guess to certainty.
 
-    A party between smaller and larger ones is found by its rank as the largest and the smallest are: its
-    share is above those of all smaller parties, with the probability p of `rank_advantage` among them, and
-    below those of all larger ones, with the same by reciprocals. The product of both is taken for it.
+    A party between smaller and larger ones is found by its rank as the largest and the smallest are. Its
+    share is above those of all smaller parties with the probability p of `rank_advantage` among them. It is
+    below those of all larger ones with the same probability by reciprocals. The product of both is taken.
 
     Parameters
     ----------

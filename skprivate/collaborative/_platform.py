@@ -427,9 +427,9 @@ class Platform(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
             Sites elsewhere with a `SecureSumAggregator`: their messages are not masked. Sizes that single a
             site out (`BSTDAggregator`).
         UtilityWarning
-            One site's announced weight is over one half, so that it outvotes all others; or sites smooth for
-            another number of rows than all sites announce together, ``refine_to`` was forgotten for instance;
-            or sites announce no names of columns, so that their order cannot be compared.
+            One site's announced weight is over one half, so that it outvotes all others. Or sites smooth for
+            another number of rows than all sites announce together, for instance because ``refine_to`` was
+            forgotten. Or sites announce no names of columns, so that their order cannot be compared.
         """
         platform = cls(**parameters)
         sites = [CollaborativeSite(*site) if isinstance(site, tuple) else site for site in sites]

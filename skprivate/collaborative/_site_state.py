@@ -118,9 +118,9 @@ class SiteState:
     answered. If all members but two pass theirs on to it, it learns the sum over these two
     (:doc:`/proofs/swapping`). *Other sites* learn nothing. Sums over all sites are exact. Plans follow from
     noise that only the driver draws, so a site cannot check them, and plans can be made to isolate a row. So
-    the driver is trusted with totals, as the curator of any fit is. A site checks what can be checked: that
-    the fit is one of the document's (how rows are read, kinds of plans, numbers of rounds, rows a person),
-    that each is begun as often as agreed, that rounds increase, and that its own table stays the same.
+    the driver is trusted with totals, as the curator of any fit is. A site makes these checks: the fit is one
+    of the document's (how rows are read, kinds of plans, numbers of rounds, rows a person); each is begun as
+    often as agreed; rounds increase; its own table stays the same.
 
     *Why one roster.* If a site answered two rosters that differ in one member, the difference of two opened
     sums would be that member's answer. So a file takes one document, for ever. Compare `fingerprint` with the
@@ -131,11 +131,10 @@ class SiteState:
     one under that id is refused. Nothing depends on a clock: the log's times are for people.
 
     *What is refused.* The file records its own path and inode, and its entries are a chain of hashes. A file
-    that was changed, cut, moved or copied is not opened, and neither is one that is older than the mark
-    beside it (``path`` with ``.mark`` appended). It is not noticed if a file is put back together with its
-    mark under the same path and inode number, as on a copied disk. Requests that the file has then forgotten
-    may be asked again, of other rows. (Numbers of devices are not compared: they may change when a machine
-    starts.)
+    that was changed, cut, moved or copied is not opened. Neither is one that is older than the mark beside it
+    (``path`` with ``.mark`` appended). It is not noticed if a file is put back together with its mark under
+    the same path and inode number, as on a copied disk. Requests that the file has then forgotten may be
+    asked again, of other rows. (Numbers of devices are not compared: they may change when a machine starts.)
 
     Examples
     --------

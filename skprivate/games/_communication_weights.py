@@ -80,8 +80,8 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool, connected: b
     ----------
     weights : None, array-like or sparse matrix of shape (n_players, n_players), or graph
         None is the complete graph with weights 1 / N. A graph is undirected and has ``nodes`` and ``edges``
-        as in networkx: player i is its i-th node, with Metropolis weights
-        ``1 / (1 + max(degree_i, degree_j))`` on the edges, which are public.
+        as in networkx. Player i is its i-th node. The edges are public and get the Metropolis weights ``1 /
+        (1 + max(degree_i, degree_j))``.
     n_players : int
         N.
     symmetric : bool
@@ -96,8 +96,9 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool, connected: b
     Raises
     ------
     TypeError, ValueError
-        Wrong type or shape; more than 10,000 players in a dense matrix; negative or non-finite weights; rows
-        or columns that do not sum to 1; not symmetric where it must be; players who never hear of others.
+        The type or shape is wrong, or a dense matrix has more than 10,000 players. Weights are negative or
+        not finite, or rows or columns do not sum to 1. The matrix is not symmetric where it must be. Some
+        players never hear of others.
     """
     if weights is None:
         return CompleteMixing()
@@ -196,8 +197,8 @@ def make_mixing(
     Parameters
     ----------
     weights : None, matrix, graph, sequence of these, or callable
-        What `check_weights` takes; or one of that for every round, in a list, a tuple or an array of shape
-        (n_rounds, n_players, n_players); or a function of the round that returns it.
+        As for `check_weights`, for all rounds. Or one of these for every round: in a list, a tuple, an array
+        of shape (n_rounds, n_players, n_players), or a function of the round that returns it.
     n_players, n_rounds : int
     symmetric : bool
         Whether every matrix must equal its transpose.
@@ -216,10 +217,10 @@ def make_mixing(
 
     Notes
     -----
-    B rounds are looked at from every round of the run on, beyond its end as far as `weights` tells: a
-    function always, a sequence up to its own end. A sequence shorter than B must connect all as a whole.
-    Directions do not matter: a doubly stochastic matrix sends as much weight out of any set of players as
-    into it, and so does a sum of them, so that whoever is linked to others hears of them, too.
+    From every round of the run on, B rounds are checked. They may reach beyond the end of the run: always if
+    `weights` is a function, and up to its own end if it is a sequence. A sequence shorter than B must connect
+    all as a whole. Directions do not matter: a doubly stochastic matrix sends as much weight out of any set
+    of players as into it, and so does a sum of them. So whoever is linked to others hears of them, too.
     """
     source = _source(weights, n_rounds)
     if source is None:

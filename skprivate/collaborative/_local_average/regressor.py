@@ -324,7 +324,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Regression by a mean of the rows around a query, weighted by a kernel.
 
     The prediction at x is sum W(x, x_i) y_i / sum W(x, x_i) over the rows (x_i, y_i), with features scaled to
-    [0, 1]; 0 where every weight is 0, which `support` tells apart.
+    [0, 1]. It is 0 where every weight is 0, which `support` shows.
 
     Parameters
     ----------

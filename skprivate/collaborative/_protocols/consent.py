@@ -26,10 +26,10 @@ class ConsentBox(Roster):
     needed, `MaskedSum` opens nothing.
 
     For one query each member calls `seal` on its answers, then `consent` on the sealed answers of all; the
-    opener calls `open`. Every column is sealed under a key of its own that exists nowhere until all consents
-    are there: the site draws 32 fresh random bytes for each member, the key is derived from their XOR, and
-    each member gets its piece encrypted. A member's consent hands its pieces of this query's columns to
-    the opener. There is no dealer, and all but one of the pieces say nothing about the key.
+    opener calls `open`. Every column is sealed under its own key, which exists nowhere until all consents are
+    there. The site draws 32 fresh random bytes for each member and derives the key from their XOR. Each
+    member gets its piece encrypted. A member's consent hands its pieces of this query's columns to the
+    opener. There is no dealer, and all but one of the pieces say nothing about the key.
 
     This is not the same as a key that is cut into shares once. Such shares, shown for one query, open every
     other one. Here a column opens once every member has consented to it under one query id. A member consents
@@ -67,10 +67,10 @@ class ConsentBox(Roster):
     AES-256-GCM, whoever else works together; the number of queries shows in a message's length. With all
     consents the opener sees every value. Nothing prevents a site from sealing wrong values, or members from
     passing on what was opened. A message that is missing, altered, replayed, of another query, site or roster
-    is refused, and then nothing opens. A query is its id, its rows and the names of its columns: every key,
-    seal and tag is derived from their digest, so that a member who was asked other rows under the same id
-    opens and consents to nothing of the rest, nor the rest to its column. Query ids must be fresh
-    (`new_query`). Binding does not stop who may ask again for rows moved by a billionth: limit queries.
+    is refused, and then nothing opens. A query is its id, its rows and the names of its columns. Every key,
+    seal and tag is derived from their digest. A member who was asked other rows under the same id therefore
+    opens nothing of the others and consents to nothing of theirs, nor they to its column. Query ids must be
+    fresh (`new_query`). Binding does not stop who may ask again for rows moved by a billionth: limit queries.
 
     References
     ----------

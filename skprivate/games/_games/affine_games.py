@@ -258,20 +258,21 @@ class QuadraticAggregativeGame(AffineGame):
 
     Notes
     -----
-    The derivative of f_i by the own strategy x_i, as delta = (x_i + the others) / N holds it too, is ``P x +
-    Q delta + r`` from x plus 1/N times the derivative ``Q' x`` by delta. Hence ``P_ = P + Q' / N`` with the
+    The own strategy x_i is also in delta = (x_i + the others) / N. The derivative of f_i by x_i is therefore
+    ``P x + Q delta + r`` plus 1/N times the derivative ``Q' x`` by delta. Hence ``P_ = P + Q' / N`` with the
     own effect and ``P_ = P`` without. P must be symmetric: ``x' P x / 2`` has the gradient ``(P + P') x / 2``
     and does not distinguish P from its symmetric part. A pseudo-gradient without a cost is an
     `AggregativeGame`'s.
 
-    `solve` finds the equilibrium without a projection from one linear system of size n for the mean; with a
-    box, from such systems for the players that are not held by a side, or by projected extragradient steps.
+    Without a projection `solve` finds the equilibrium from one linear system of size n for the mean. With a
+    box it solves such systems for the players that are not held by a side, or takes projected extragradient
+    steps.
 
     `regret` is exact up to rounding for one dimension, without a projection, and on a bounded box of at most
-    5 dimensions or a simplex of at most 8: all faces are looked at. (If all costs are concave in the own
+    5 dimensions or a simplex of at most 8: it goes through all faces. (If all costs are concave in the own
     strategy, ``P + (Q + Q') / N`` with no positive eigenvalue: 12 dimensions, or any simplex.) Otherwise it
-    is as precise as 5,000 accelerated gradient steps where all costs are convex in the own strategy, and
-    else a lower bound, from projected descents.
+    is as precise as 5,000 accelerated gradient steps if all costs are convex in the own strategy. If not, it
+    is a lower bound, from projected descents.
 
     **Privacy**: the object holds private numbers; ``repr`` shows none. `residual`, `regret`, `solve` and
     `is_monotone` compute with them, and their results are not private.

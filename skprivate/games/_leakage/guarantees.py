@@ -46,7 +46,8 @@ def privacy_guarantee(
         About all players' vectors together, or about any single player's.
     criterion : {"pml", "corollary1", "dp"}, default="pml"
         Pointwise maximal leakage, almost surely; its bound by the mean over f of the largest distance from f;
-        or differential privacy: of the group of all players (entire), or of one (individual).
+        or differential privacy. The last is that of the group of all players (entire), or of one
+        (individual).
 
     Returns
     -------
@@ -59,8 +60,8 @@ def privacy_guarantee(
     TypeError
         If `prior` is no prior.
     ValueError
-        If `view` or `criterion` is unknown, the prior does not fit the mechanism or leaves the bounds that
-        the game declares, a prior is missing, or there is a round without noise.
+        If `view` or `criterion` is unknown, or a round has no noise. If a prior is missing, does not fit the
+        mechanism, or leaves the bounds that the game declares.
     PrivacyUnboundedError
         If nothing bounds how far a private vector moves the broadcasts.
 
@@ -70,8 +71,8 @@ def privacy_guarantee(
 
     Notes
     -----
-    **Privacy**: computed from public things and the prior alone, never from the players' secrets or from
-    what was broadcast; it holds for every sequence of broadcasts.
+    **Privacy**: the guarantee is computed from public values and the prior alone, never from the players'
+    secrets or from what was broadcast. It holds for every sequence of broadcasts.
 
     *Factorisation.* Given the broadcasts o, the path of a player is a function of its own secret and of o, so
     ``P(o | f) = prod_i P_i(o | f_i)``. With v_i^k the estimate that player i perturbs in round k, Laplace
@@ -81,14 +82,14 @@ def privacy_guarantee(
 
     If players are independent, ``P(o) = prod_i E P_i(o | f_i)``: the leakages of the players add up.
 
-    *Theorem 1.* The leakage is ``log max_f' P(o | f') / E_f P(o | f)``, which is at most
-    ``max_f' -log E_f exp(-D(f, f'))`` if D bounds the sum for all o. If D does not depend on o, as for affine
-    pseudo-gradients of which only the constant part is private and nothing is clipped or projected, equality
-    holds at the noiseless broadcasts of f': there ``|o - v'| = 0``, so the triangle inequality is one. This
-    holds for every prior, correlated ones included. The leakage about a single player is never larger.
+    *Theorem 1.* The leakage is ``log max_f' P(o | f') / E_f P(o | f)``, which is at most ``max_f' -log E_f
+    exp(-D(f, f'))`` if D bounds the sum for all o. D does not depend on o for affine pseudo-gradients of
+    which only the constant part is private, if nothing is clipped or projected. Then equality holds at the
+    noiseless broadcasts of f': there ``|o - v'| = 0``, so the triangle inequality is an equality. This holds
+    for every prior, correlated ones included. The leakage about a single player is never larger.
 
-    *Corollaries.* Corollary 1, ``-log E_f exp(-max_f' D(f, f'))``, and Corollary 2, the largest D, which is
-    differential privacy of the whole group, are each at least as large as the one before.
+    *Corollaries.* Corollary 1 is ``-log E_f exp(-max_f' D(f, f'))``, and at least Theorem 1. Corollary 2 is
+    the largest D, which is differential privacy of the whole group, and at least Corollary 1.
 
     References
     ----------

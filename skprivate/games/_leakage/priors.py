@@ -116,8 +116,8 @@ class ContinuousPrior(Prior):
     distribution : frozen distribution of scipy.stats, or a sequence of them
         Continuous; of every coordinate, or one per coordinate. A guarantee is "exact" only for families of
         SciPy whose density is known to be positive between the ends of a bounded support (uniform, beta,
-        truncnorm, triang, ...); for others, histograms and own subclasses of rv_continuous, gaps count as
-        possible and the same number is an "upper_bound".
+        truncnorm, triang, ...). For others, histograms and own subclasses of rv_continuous, gaps are possible
+        and the same number is an "upper_bound".
 
     Attributes
     ----------

@@ -144,11 +144,11 @@ def test_attains_the_guarantee_at_a_noiseless_path(kind):
     assert most == pytest.approx(guarantee.epsilon - guarantee.allowance, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:The noise in every player")
 def test_projected_games_stay_below_their_bound():
-    A = [0.2, 0.8, 0.8]
-    game = VaccinationGame(A, [1.0] * 3, private="A", A_bounds=(0, 1))
+    game = VaccinationGame([0.2, 0.8, 0.8], [1.0] * 3, private="A", A_bounds=(0, 1))
     solver = PrivateNashSolver(max_iter=10, noise_scale=1.0, store="all", random_state=0).fit(game)
-    shift = game.r_[0, 0] - A[0]
+    shift = game.r_[0, 0] - 0.2
     prior = TypePrior(np.array([0.2, 0.8]) + shift, [0.5, 0.5])
     bound = solver.privacy_guarantee(prior).epsilon
     for seed in range(50):
