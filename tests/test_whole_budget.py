@@ -319,7 +319,7 @@ for kind in MECHANISMS:
 @case("boosting, linear part")
 def _(relation="add-remove"):
     model = DPBoostingClassifier(EPSILON, **BOX, classes=[0, 1], relation=relation, **GAUSSIAN)
-    sets = neighbours(*table(2000, 6, [0]), rows_at(ENDS, 6, [0, 1]), relation)
+    sets = neighbours(*table(2000, 6, [0]), rows_at((-0.75, 0.75), 6, [0, 1]), relation)
     return of_fits(model, sets, relation=relation)
 
 
@@ -639,8 +639,8 @@ REACHED = {
     "boosting, gaussian, replace-one, 3 classes, 3 rows a person": (0.7309, 0.7309),
     "boosting, gaussian, replace-one, numbers, 1 rows a person": (0.7625, 0.7625),
     "boosting, gaussian, replace-one, numbers, 3 rows a person": (0.7626, 0.7626),
-    # Rows of the linear part are shorter or longer than the radius, in all corners.
-    "boosting, linear part": (0.9597, 0.9597),
+    # Rows of the linear part are a little shorter or longer than the radius.
+    "boosting, linear part": (0.9463, 0.9463),
     # The base share of the one label is not quite 1.
     "boosting, gaussian, add-remove, 3 classes, 1 rows a person": (0.9728, 0.9728),
     "boosting, gaussian, add-remove, 3 classes, 3 rows a person": (0.9729, 0.9729),
