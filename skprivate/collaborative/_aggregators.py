@@ -488,8 +488,8 @@ class BSTDAggregator(
         seeded = ("random_state is seeded: who knows the seed can undo the swap",)
         return DisclosureRisk(
             protection=f"swaps of ranks {lower} to {upper} apart" if lower <= upper else "no swap",
-            attack="model extraction: the platform's operator takes what stands in a party's place for the "
-            "party's responses and fits a copy of its model",
+            attack="model extraction: the platform's operator takes the values at a party's position for the "
+            "party's responses, and fits a copy of its model",
             metric="share of responses that keep their value",
             bound={"responses to a query": 100.0 * kept / n_parties},
             assumption="no two responses to a query are equal; all parties of a query count together: for "
