@@ -21,7 +21,6 @@ from skprivate.games import (
 )
 from skprivate.games._mediated import Messages, _State
 from skprivate.noise import DiscreteGaussianMechanism
-from tests.marks import slow
 
 # Few players: these runs show more than their result.
 pytestmark = pytest.mark.filterwarnings("ignore:The noise in the published mean")
@@ -72,7 +71,7 @@ def test_a_replaced_cost_moves_one_message_within_the_sensitivity(total):
     assert largest > 0.3
 
 
-@slow
+@pytest.mark.slow
 @pytest.mark.parametrize("half", [False, True])
 def test_what_others_see_of_a_player_is_as_private_as_claimed(half, monkeypatch):
     # Two games that differ in the cost of one player of three. The likelihood ratio of the published mean,

@@ -455,7 +455,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            X or y is not finite and numeric, a parameter is out of range, ``bounds`` does not fit X, or
+            X or y is not finite and numeric. A parameter is out of range, ``bounds`` does not fit X, or
             ``refine_to`` is below the number of rows.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)

@@ -181,7 +181,8 @@ class ConsentBox(Roster):
         ------
         ConsentError
             A column is missing, of another query or roster, of another length than the rest, or altered in
-            its values or this member's piece; or other columns were consented to under this query id before.
+            its values or this member's piece. Or the member consented to other columns under this query id
+            before.
         """
         asked, binding = self._bind(query)
         self._check_member(name, key)

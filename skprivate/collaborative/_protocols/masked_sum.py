@@ -156,8 +156,8 @@ class MaskedSum(Roster):
         Raises
         ------
         ConsentError
-            Not a site's name and key; not a query; the id was used before, for these rows or for others; or
-            another site's public key cannot be used.
+            The arguments are not a site's name and key, or not a query. The id was used before, for these
+            rows or for others. Or another site's public key cannot be used.
         TypeError, ValueError
             Values or sizes are not such numbers, or not as many as the query has rows; the message repeats
             none.
@@ -210,8 +210,8 @@ class MaskedSum(Roster):
         Raises
         ------
         ConsentError
-            A message is missing, altered, replayed, or of another query, site or roster; a site was asked
-            other rows or columns under this id; or the masks do not cancel. No sum is returned then.
+            A message is missing, altered, replayed, or of another query, site or roster. A site was asked
+            other rows or columns under this id. Or the masks do not cancel. No sum is returned then.
         """
         asked, binding = self._bind(query)
         self._check_receiver(platform_key)

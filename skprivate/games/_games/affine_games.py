@@ -76,15 +76,15 @@ class AffineGame(AggregativeGame):
         Notes
         -----
         Monotone: ``sum_i w_i (F_i(x) - F_i(y))'(x_i - y_i) >= 0`` for all profiles x and y, with weights w_i
-        that are 1 or, if that fails, inverse to the trace of Q_i. Any positive weights are as good as 1: each
-        player's set is projected on for itself, so that equilibria, projections and the methods that
-        use them are the same in the weighted inner product.
+        that are 1 or, if that fails, inverse to the trace of Q_i. Any positive weights are as good as 1,
+        since each player's projection is separate. Equilibria, projections and the methods that use them are
+        the same in the weighted inner product.
 
         The profiles differ in any direction; for a `Simplex`, in any direction whose coordinates sum to 0.
-        With one P and one Q for all, the condition is that the symmetric parts of P (players moving apart,
-        two players or more) and of P + Q (all together) have no negative eigenvalue. Otherwise the matrix
-        of the quadratic form is block-diagonal plus one of rank 2 n, and its negative eigenvalues are counted
-        from matrices of size 2 n (Haynsworth's inertia formula), in time N n^3.
+        With one P and one Q for all, two symmetric parts must have no negative eigenvalue: that of P (players
+        moving apart, two players or more) and that of P + Q (all together). Otherwise the matrix of the
+        quadratic form is block-diagonal plus one of rank 2 n. Its negative eigenvalues are counted from
+        matrices of size 2 n (Haynsworth's inertia formula), in time N n^3.
         """
         return self._monotone_weights()[0]
 

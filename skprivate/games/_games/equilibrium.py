@@ -215,9 +215,9 @@ def newton(
 ) -> FloatArray | None:
     """Return strategies that solve an affine game on a box, or None if the method does not settle.
 
-    A semismooth Newton method: coordinates that a projected step of size 1 holds at a side are put there, the
-    others are put where the pseudo-gradient is 0, until nothing changes. Without sides that is one
-    linear system.
+    A semismooth Newton method. Coordinates that a projected step of size 1 holds at a side are put there; the
+    others are put where the pseudo-gradient is 0. This is repeated until nothing changes. Without sides that
+    is one linear system.
     """
     x, constants = start, inequality.operator(np.zeros_like(start))
     for _ in range(_NEWTON_STEPS):
@@ -348,8 +348,8 @@ Face = tuple[FloatArray, FloatArray]
 
 # Eigenvalues up to this times the largest one count as 0.
 _CURVATURE_ROUNDING = 1e-12
-# Faces of a player's set that are looked at, each for all players at once: vertices of a box of 12
-# dimensions, or all faces of one of 5 (and of a simplex of 8).
+# Most faces of a player's set that are tried, each for all players at once: the vertices of a box of 12
+# dimensions, or all faces of a box of 5 (and of a simplex of 8).
 _MOST_VERTICES = 4096
 _MOST_FACES = 255
 # Iterations of the first-order methods, and the relative step at which they stop.

@@ -145,7 +145,7 @@ class L1Distance(Distance):
     the last summand being 0 in one dimension, where c F - c' F' is between 0 and F - F'. In "ye", which does
     not project, both parts together are at most twice |F - F'| (once in one dimension), so the estimates
     differ by ``l min(2 C, 2 (|P| e_k + |Q| Delta(k) + t))`` and e_{k+1} by that more than e_k. All bounds
-    increase in e_k, so that the least of them may be taken in every round; without the limits C and
+    increase in e_k, so that the least of them may be taken in every round. Without the limits C and
     `diameter` they are proportional to t, which gives the rates. Stacks of P and Q stand for any of them.
     """
 

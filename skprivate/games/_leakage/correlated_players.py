@@ -66,8 +66,8 @@ class JointChannel:
         """Return the largest leakage about one player's type.
 
         Given the others, a player's likelihoods enter ``P(o | F_i = a) / P(o)`` linear-fractionally. With two
-        types they are one likelihood ratio in [exp(-D_i), exp(D_i)], in which such a function is monotone:
-        the supremum is at a vertex, that is at the noiseless broadcasts of some combination of types. With
+        types they are one likelihood ratio in [exp(-D_i), exp(D_i)], in which such a function is monotone.
+        The supremum is at a vertex, that is at the noiseless broadcasts of some combination of types. With
         more types these are evaluated as a lower bound; above, no player leaks more than all do, nor more
         than ``log 1 / p`` of its rarest type.
         """

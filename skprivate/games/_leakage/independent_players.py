@@ -89,8 +89,8 @@ class ContinuousPlayerPrior(PlayerPrior):
     -----
     If D separates into ``sum_j S_j |r_j - r_j'|``, the mean of exp(-D) is a product over coordinates, and so
     the leakages add: one search in one dimension per coordinate. Otherwise that sum is still at least D, and
-    the result a bound. The search may end in a gap of the support, and the support's ends may be named too
-    far out: values are exact only for distributions whose support is known to be an interval.
+    the result a bound. The search may end in a gap of the support, and the declared ends of the support may
+    be too far out. So values are exact only for distributions whose support is known to be an interval.
     """
 
     distributions: tuple[Any, ...]
@@ -201,8 +201,8 @@ class SampledPlayerPrior(PlayerPrior):
 
     The failures of all r' of a net and of all kinds of players add up to 1 - confidence. By the triangle
     inequality, -log of the mean at any r' exceeds that at the nearest r'' of the net by at most D(r', r'').
-    For a log-concave density no net is needed: the mean is its convolution with exp(-D), log-concave too,
-    hence log-concave in r', and on a box least at a corner.
+    For a log-concave density no net is needed. The mean is its convolution with exp(-D), which is log-concave
+    too. So it is log-concave in r', and on a box least at a corner.
     """
 
     samples: FloatArray
