@@ -12,8 +12,8 @@ results secret, so the fit is private. The units are SIMULATED, so that the trut
 # The test
 # --------
 # The test has 60,000 units, 3 temperatures, 2 voltages and 4,000 hours. Lifetimes have a Weibull
-# distribution. By Arrhenius' law their logarithm is linear in the reciprocal of the absolute temperature. By
-# the inverse power law it is linear in the logarithm of the voltage. Units that still work at the end are
+# distribution. By Arrhenius' model their logarithm is linear in the reciprocal of the absolute temperature. By
+# the inverse power model it is linear in the logarithm of the voltage. Units that still work at the end are
 # censored.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,8 +67,8 @@ for name, slope, (low, high), truth in zip(
 # %%
 # At the customer's
 # -----------------
-# The conditions of use are outside the tested range, so predictions there extrapolate the two laws. The
-# interval includes the noise and the sampling error of the slopes. It does not include errors of the laws
+# The conditions of use are outside the tested range, so predictions there extrapolate the two models. The
+# interval includes the noise and the sampling error of the slopes. It does not include errors of the models
 # themselves.
 b10, interval = model.predict_quantile(use, 0.1, return_interval=True)
 factor, factors = model.acceleration_factor(use, test[-1:], return_interval=True)

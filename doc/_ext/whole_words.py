@@ -10,7 +10,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-_HYPHENATED = re.compile(r"(\S+-\S+)")
+_HYPHENATED = re.compile(r"(\S*-\S+)")
 _KEEP = (nodes.literal, nodes.math, nodes.literal_block)
 
 

@@ -13,7 +13,6 @@ from ._composition.compose import CompositionPart, compose
 from ._ledger import report
 from ._ledger.ledger import LedgerAudit, PrivacyLedger
 from ._privacy_amounts import show, show_pair
-from ._privacy_report import PrivacyReport
 from ._statements.fields import check_text, check_texts
 from ._statements.html import Figures, Label, Labelled, document, escape, label_blocks
 from ._statements.spent import LedgerEntry, PrivacySpent
@@ -30,22 +29,14 @@ _TAGS = ('th scope="row"', "td", "td", "td")
 _STYLE = """
 @page{size:A4;margin:9mm 14mm}
 .sp-front{color:#111;background:#fff;font:8.6pt/1.25 system-ui,sans-serif;overflow-wrap:anywhere}
-.sp-front h1{font-size:15pt;margin:0 0 1mm}
+.sp-front h1{font-size:15pt;margin:0 0 1mm} .sp-front small{color:#444;font-size:7.4pt}
 .sp-pair{display:grid;grid-template-columns:1fr 1fr;column-gap:7mm}
 .sp-front table{border-collapse:collapse;width:100%;margin:1.5mm 0 .5mm}
 .sp-front caption{text-align:left;font-weight:700;font-size:9.8pt;border-bottom:1pt solid #111}
-.sp-front th,.sp-front td{text-align:left;vertical-align:top;padding:.3mm 2mm .3mm 0;
-border-bottom:.3pt solid #bbb}
-.sp-front th{font-weight:600;width:20%}
-.sp-front th:last-child{width:auto}
-.sp-sign th{width:30%}
-.sp-pair th{width:34%}
-.sp-pair .sp-figures th{width:48%}
-.sp-figures td{white-space:nowrap}
-.sp-figures td:last-child{white-space:normal}
-.sp-front .sp-line{border-bottom:.8pt solid #111;height:6mm}
-.sp-front small{color:#444;font-size:7.4pt}
-.sp-more>summary{cursor:pointer;margin:1em 0}
+.sp-front :is(th,td){text-align:left;vertical-align:top;padding:.3mm 2mm .3mm 0;border-bottom:.3pt solid #bbb}
+.sp-front th{font-weight:600;width:20%} .sp-front th:last-child{width:auto} .sp-sign th{width:30%}
+.sp-pair th{width:34%} .sp-pair .sp-figures th{width:48%} .sp-figures td:not(:last-child){white-space:nowrap}
+.sp-front .sp-line{border-bottom:.8pt solid #111;height:6mm} .sp-more>summary{cursor:pointer;margin:1em 0}
 @media screen{body{max-width:190mm}.sp-front{padding:8mm;border:1px solid #bbb}}
 @media print{.sp-more>summary{display:none}.sp-more>section:first-of-type{break-before:page}}
 """
@@ -65,11 +56,8 @@ _NOT_COVERED = (
     ),
     ("choices by eye", "columns, bounds, models or cut-offs chosen after somebody saw private rows"),
     ("other releases", "what was published from the same rows without this ledger"),
-    (
-        "what all share",
-        "what a result shows about people like you, with or without your data in it",
-    ),
-    ("undeclared rows", "persons in several units, or in groups of data declared disjoint"),
+    ("general results", "facts about people like you, with or without your data in the result"),
+    ("several units", "a person with rows in several units, or in groups of data declared disjoint"),
     ("access", "who may read the rows, copies of them, and logs"),
     ("the record", "purposes, persons and approvers are what the user said; nothing checks them"),
 )
@@ -167,11 +155,12 @@ def study_page(
     front = [
         f"<h1>{escape(_clip(title))}</h1>",
         _table("Question", [(_clip(question, 2 * _MOST_CHARACTERS) or None,)]),
-        _pair(_table("The study", _study(account.entries)), _table("Budget", _budget(account))),
-        _pair(
-            _table("Results", *_short(results, _MOST_RESULTS), kind="sp-figures"),
-            _table("Table One", *_short(tables, _MOST_OF_TABLE), kind="sp-figures"),
-        ),
+        '<div class="sp-pair">',
+        _table("The study", _study(account.entries)),
+        _table("Budget", _budget(account)),
+        _table("Results", *_short(results, _MOST_RESULTS), kind="sp-figures"),
+        _table("Table One", *_short(tables, _MOST_OF_TABLE), kind="sp-figures"),
+        "</div>",
         _table("What the results can reveal", *_meaning(account)),
         _table("Not covered by epsilon", [*_uncovered(named, account), *_NOT_COVERED]),
         _table(
@@ -183,8 +172,15 @@ def study_page(
     ]
     labels = [
         replace(report.label_of_ledger(made, account), section="Every charge", caption="Charges"),
-        _section("Who saw what", "As the users said; nothing checks it.", _people(account.entries)),
-        *(_section(f"Figures: {name}", found.note, _joined(found)) for name, found in (*tables, *results)),
+        *(
+            Label(
+                section=f"Figures: {name}",
+                subject=found.note,
+                verdict="",
+                rows=[(what, ", ".join(filter(None, cells))) for what, *cells in found.rows],
+            )
+            for name, found in (*tables, *results)
+        ),
         *(
             replace(label, section=f"What is claimed: {name}")
             for name, statement, _ in named
@@ -244,10 +240,6 @@ def _cell(text: str | None, tag: str) -> str:
     return f"<{tag}{line}>{escape(text or '')}</{tag.split()[0]}>"
 
 
-def _pair(first: str, second: str) -> str:
-    return f'<div class="sp-pair">{first}{second}</div>\n'
-
-
 def _clip(text: str, most: int = _MOST_CHARACTERS) -> str:
     return text if len(text) <= most else f"{text[:most]} ..."
 
@@ -286,16 +278,10 @@ def _short(found: Sequence[tuple[str, Figures]], most: int) -> tuple[Rows, str]:
         several = f"{_clip(name, _MOST_OF_NAME // 2)}: " if len(found) > 1 else ""
         for what, *values in figures.rows[:each]:
             rows.append((several + _clip(what, _MOST_OF_NAME), *values))
-    notes = dict.fromkeys(figures.note for _, figures in found)
-    more = sum(len(figures.rows) for _, figures in found) - len(rows)
-    more_rows = f" {more} more rows: see the details." if more else ""
-    return rows or [("none", "no private figures were passed")], _clip(
-        " ".join(notes), 2 * _MOST_CHARACTERS
-    ) + more_rows
-
-
-def _joined(figures: Figures) -> list[tuple[str, str]]:
-    return [(what, ", interval ".join(filter(None, values))) for what, *values in figures.rows]
+    note = _clip(" ".join(dict.fromkeys(figures.note for _, figures in found)), 2 * _MOST_CHARACTERS)
+    if more := sum(len(figures.rows) for _, figures in found) - len(rows):
+        note += f" {more} more rows: see the details."
+    return rows or [("none", "no private figures were passed")], note
 
 
 def _meaning(account: report.Account) -> tuple[Rows, str]:
@@ -346,11 +332,16 @@ def _uncovered(named: Named, account: report.Account) -> Rows:
     """Return what no epsilon bounds in this study, of what its statements and its ledger say."""
     exposed, failed = report.count_exposed(account.entries), account.state.failures
     charged = {_kind(entry) for entry in account.entries}
-    runs = [(name, spent) for name, statement, _ in named for spent in _runs_of(statement)]
+    runs = [
+        (name, spent)
+        for name, statement, _ in named
+        for spent in getattr(statement, "covered", (statement,))
+        if isinstance(spent, PrivacySpent)
+    ]
     rows_of_one = max((spent.max_rows_per_unit for _, spent in runs if spent.unit == "group"), default=0)
     found = {
         "charges not private": f"{exposed} of {len(account.entries)}" if exposed else "",
-        "failed fits": f"that {failed} failed may reveal something about the rows" if failed else "",
+        "failed fits": f"{failed} fits failed, which may reveal something about the rows" if failed else "",
         "not charged": _said(name for name, spent in runs if _kind(spent) not in charged),
         "not private": _said(name for name, it, _ in named if not getattr(it, "private", True)),
         "not protected": _said(
@@ -363,38 +354,5 @@ def _uncovered(named: Named, account: report.Account) -> Rows:
     return [(name, text) for name, text in found.items() if text]
 
 
-def _runs_of(statement: Any) -> tuple[PrivacySpent, ...]:
-    if isinstance(statement, PrivacyReport):
-        return statement.covered
-    return (statement,) if isinstance(statement, PrivacySpent) else ()
-
-
 def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
     return run.mechanism, run.epsilon, run.delta, run.relation, run.unit, run.private
-
-
-# The details behind it.
-
-
-def _section(name: str, subject: str, rows: Sequence[tuple[str, str]]) -> Label:
-    return Label(
-        section=name,
-        subject=subject,
-        verdict="",
-        rows=rows or [("nothing", "no charge was made")],
-        caption=name,
-    )
-
-
-def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
-    groups = report.grouped(entries, lambda it: (it.person, it.data, it.approver, it.expiry))
-    return [
-        (
-            person or "person not stated",
-            f"data: {data or 'all'}; approved by: {approver or 'not stated'}; until: "
-            f"{report.describe_expiry(group)}; "
-            f"for: {', '.join(dict.fromkeys(it.purpose or 'no purpose' for it in group))} "
-            f"({show_pair(*report.sums_of(group))})",
-        )
-        for (person, data, approver, _), group in groups.items()
-    ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The differential test of a pipeline: fits on other rows with the same noise may not differ.
 
-A column keeps its type where the new values fit into it, as in memory; where they do not, it gets the type
-that NumPy or the frame's library infers from them, as after reading a file.
+A column keeps its type if the new values fit into it, as in memory. Otherwise it gets the type that NumPy or
+the frame's library infers from them, as after reading a file.
 """
 
 import functools
@@ -38,22 +38,22 @@ from ._observation.fitted_objects import (
 )
 from ._observation.recorder import Recording, captured_output, record_releases
 
-# What the check of a pipeline found.
+# Results of the check of a pipeline.
 
 
 @public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class Hole:
-    """Something on a fitted pipeline that one row of the data changes without noise.
+    """A part of a fitted pipeline that one row of the data changes without noise.
 
     Attributes
     ----------
     step : str
         Path of the step, as in `privacy_report`.
     place : str
-        The attribute, or what else differs: a text, names, a warning.
+        The attribute or other part that differs: a text, names, a warning.
     neighbour : str
-        What was put into the row.
+        The change of the row.
 
     Examples
     --------
@@ -73,16 +73,18 @@ class Hole:
 @public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class PipelineCheck:
-    """What `check_private_pipeline` found.
+    """The result of `check_private_pipeline`.
 
     Attributes
     ----------
     holes : tuple of Hole
+        The holes found.
     failures : tuple of str
-        Changes of rows on which the fit fails: a claim does not cover that it fails.
+        Changes of rows on which the fit fails; a claim does not cover such failures.
     uncovered : tuple of str
-        Steps that `privacy_report` names already, and that were not looked at.
+        Steps that `privacy_report` already reports, which were not checked.
     n_fits : int
+        Number of fits.
 
     Examples
     --------
@@ -104,7 +106,7 @@ class PipelineCheck:
     def __str__(self) -> str:
         head = f"{len(self.holes)} holes" if self.holes else "no hole"
         lines = [f"{head} found in {self.n_fits} fits", *(f"- {hole}" for hole in self.holes)]
-        lines += [f"- not looked at, named by privacy_report: {step}" for step in self.uncovered]
+        lines += [f"- not checked, named by privacy_report: {step}" for step in self.uncovered]
         lines += [f"- the fit fails on {failure}" for failure in self.failures]
         return "\n".join(map(escape_controls, lines))
 
@@ -121,31 +123,31 @@ def check_private_pipeline(
     every_step: bool = False,
     on_fail: Literal["raise"] | None = "raise",
 ) -> PipelineCheck:
-    """Look for what a fitted pipeline reveals about a row without noise, beyond what `privacy_report` names.
+    """Search for parts of a fitted pipeline that reveal a row without noise and are not in `privacy_report`.
 
     The pipeline is fitted on the data and on changed data, each time with the same noise. Then nothing may
     differ: no attribute of any step, text, pickle, clone, name of a column, output for fixed rows, warning or
-    print.
+    printed text.
 
-    One row is changed, and all rows are: to zeros, halves, whole, negative, far and infinite numbers, missing
-    values, unseen text, copies of one row, other targets. Where fits on two data sets without a common row
-    differ, rows are changed one after the other until two neighbours are found that differ: so what depends
-    on a share of the rows, a density say, is found wherever its threshold lies.
+    First one row is changed, then all rows: to zeros, halves, whole, negative, far and infinite numbers,
+    missing values, unseen text, copies of one row, other targets. If fits on two data sets without a common
+    row differ, rows are changed one after the other until two neighbours differ. So values that depend on a
+    share of the rows, such as a density, are found for any threshold.
 
     Parameters
     ----------
     pipeline : estimator
         Unfitted: a pipeline, a private search, or any estimator.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), default=None
-        Data made for the purpose, with columns of the types that the real ones have. None: random numbers.
+        Data made for this purpose, with columns of the same types as the real data. None: random numbers.
     y : array-like of shape (n_samples,), default=None
         Targets.
     fit_params : mapping, default=None
-        Further arguments of ``fit``; rows that ``is_public`` marks are not changed.
+        Further arguments of ``fit``. Rows that ``is_public`` marks are not changed.
     every_step : bool, default=False
-        Look at the steps that `privacy_report` names as uncovered, too: it shows what they keep.
+        Whether to check also the steps that `privacy_report` reports as uncovered: it shows what they keep.
     on_fail : {"raise"} or None, default="raise"
-        Whether a hole is raised, or only returned.
+        "raise": a hole is raised. None: holes are only returned.
 
     Returns
     -------
@@ -157,20 +159,19 @@ def check_private_pipeline(
     AssertionError
         A hole was found, and `on_fail` is "raise".
     ValueError, TypeError
-        The pipeline cannot be fitted on the data as they are.
+        The pipeline cannot be fitted on the unchanged data.
 
     See Also
     --------
     check_private_estimator : Every check on one private estimator.
-    skprivate.privacy_report : Names the steps that are known to read rows, from a list.
+    skprivate.privacy_report : Names the steps that read rows, from a list.
 
     Notes
     -----
-    Noise that comes from elsewhere than skprivate cannot be replayed: of a step with such noise, form and
-    names are compared, and not its numbers. Fits run with seeds, and without ledgers.
+    Noise from sources outside skprivate cannot be replayed. For a step with such noise, form and names are
+    compared, but not its numbers. Fits run with seeds, and without ledgers.
 
-    **Privacy**: a passed check is no proof: it says that these changes were tried. Never give it private
-    rows.
+    **Privacy**: a passed check is no proof. It means that these changes were tried. Never pass private rows.
 
     Examples
     --------
@@ -198,16 +199,16 @@ def check_private_pipeline(
     return check
 
 
-# Fits of a pipeline on changed rows with the noise of the first fit, and where they differ from it.
+# Fits of a pipeline on changed rows with the noise of the first fit, and their differences from it.
 
-# What shows of a fitted object is made of its state, which is compared for every change; beyond that, of what
-# a class or a module keeps. It is slow, so it is looked at for some changes only.
+# Displays of a fitted object depend on its state, which is compared for every change, and on the state of
+# classes and modules. As they are slow, they are compared only for these changes.
 _SHOWN_FOR = ("zeros", "whole numbers", "copies of one row")
 
 
 @dataclass(eq=False)
 class _PipelineFit:
-    """The state of a fitted pipeline by step, and its messages; of a fit that failed, the warnings alone."""
+    """The state of a fitted pipeline by step, and its messages; for a failed fit, only the warnings."""
 
     parts: dict[str, FlatObject]
     failed: bool = False
@@ -215,10 +216,10 @@ class _PipelineFit:
 
 
 class PipelineComparison:
-    """The fits of one check, and what they differ in from the first.
+    """The fits of one check, and their differences from the first fit.
 
-    `skipped_steps` are those that the report names already; of `noisy_steps`, whose noise cannot be replayed,
-    the form of values is compared and not the values.
+    `skipped_steps` are the steps that the report already names. The noise of `noisy_steps` cannot be
+    replayed, so the form of their values is compared and not the values.
     """
 
     def __init__(self, pipeline: Any, rows: Arguments, every_step: bool) -> None:
@@ -230,7 +231,7 @@ class PipelineComparison:
         self.started = False
         # A first fit may import, fill a cache or warn once.
         model, _ = self._fit(rows, None)
-        # Before the fit that is compared: its warnings are put down to the same steps as those of the others.
+        # Before the first compared fit, so that its warnings are assigned to steps like those of other fits.
         self.step_of_file = steps_by_file(model)
         model, recording = self._fit(rows, None)
         self.started = True
@@ -285,7 +286,7 @@ class PipelineComparison:
                 self.holes[step, place] = Hole(step=step, place=place, neighbour=what)
 
     def _is_between(self, between: Callable[[int], _PipelineFit], step: str, place: str) -> bool:
-        """Whether two neighbours on the way from the data to changed data, both of them fitted, differ."""
+        """Return whether two fitted neighbours between the data and the changed data differ."""
         low, high = 0, n_rows(self.rows["X"])
         while high - low > 1:
             middle = (low + high) // 2
@@ -307,20 +308,20 @@ class PipelineComparison:
         model, recording = self._fit(rows, self.outputs)
         if model is not None:
             return _PipelineFit(self._look(model, recording, shown=shown), shown=shown)
-        # Warnings of a step before the error; those of checks belong to it.
+        # Warnings of steps before the error; warnings of checks belong to the error.
         steps = self.step_of_file.values()
         own = {f"warning: {text}": True for text in recording.messages if text.partition(": ")[0] in steps}
         return _PipelineFit({"estimator": FlatObject(own)}, failed=True)
 
     def _fit(self, rows: Arguments, given_outputs: Any) -> tuple[Any, Recording]:
-        """Return a fitted copy, None if it fails, and what it released and said."""
+        """Return a fitted copy, or None if it fails, and its releases and messages."""
         self.n_fits += 1
         model = None
         with (
             record_releases(given_outputs) as recording,
             captured_output() as heard,
             warnings.catch_warnings(record=True) as warned,
-            # The seeds are this check's, and no fit is kept.
+            # The seeds belong to this check, and no fit is kept.
             config_context(allow_seeds=True),
         ):
             warnings.simplefilter("always")
@@ -330,12 +331,12 @@ class PipelineComparison:
                 if not self.started:
                     raise
         said = [f"{self.step_of_file.get(one.filename, 'a check')}: {one.message}" for one in warned]
-        # Progress shows the time, which is documented.
+        # Progress messages show times, which is documented.
         recording.messages = [*said, re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
         return model, recording
 
     def _look(self, model: Any, recording: Recording, *, shown: bool = True) -> dict[str, FlatObject]:
-        """Return everything that can be seen of a fitted object, step by step."""
+        """Return all visible values of a fitted object, step by step."""
         parts = {}
         for path, step in fitted_steps(model, ""):
             if path not in self.skipped_steps:
@@ -350,7 +351,7 @@ class PipelineComparison:
         return parts
 
     def _is_ours(self, text: str) -> bool:
-        """Whether a warning is not that of a step that is left alone, nor of what such a step calls."""
+        """Return whether a warning comes from a compared step and not from a skipped one or its callees."""
         owner = text.partition(": ")[0]
         if owner not in self.step_of_file.values():
             return not self.skipped_steps and not self.noisy_steps
@@ -369,14 +370,14 @@ class PipelineComparison:
                     {path: leaf for path, leaf in mine.items() if not path.startswith(DISPLAYS)}
                 )
             for path in differing_paths(mine, theirs):
-                # The attribute or view of a leaf, without what lies below it.
+                # The attribute or view of a leaf, without the path below it.
                 place = step, re.split(r"[.\[{]", path)[0]
                 found.add(_home_of_warning(path) if path.startswith("warning") else place)
         return found
 
 
 def _ready(pipeline: Any) -> Any:
-    """Return an unfitted copy that is seeded, so that all but the noise repeats, and charges no ledger."""
+    """Return a seeded unfitted copy without ledgers, so that everything except the noise repeats."""
     copy = clone(pipeline)
     known = copy.get_params(deep=True)
     seeds = [name for name in known if name.split("__")[-1] == "random_state" and known[name] is None]
@@ -389,13 +390,13 @@ def _home_of_warning(path: str) -> tuple[str, str]:
     return step, f"warning {text!r}"
 
 
-# Tables in which one row, or every row, is another: numbers, text and missing values, in arrays and frames.
+# Tables in which one or all rows are changed: numbers, text and missing values, in arrays and frames.
 
 Cells = list[list[Any]]  # column by column
 
-# Beyond every bound, and so far from a double's 1.8e308 that sums of some rows of it stay finite.
+# A number beyond every bound, but so far below a double's 1.8e308 that sums of some rows stay finite.
 _FAR = 1e300
-#: What a number becomes, and what a text does; the row's position tells the sign, and which column is left.
+#: Replacements of a number and of a text; some depend on the row's position.
 _CHANGES: dict[str, tuple[Callable[[Any, int], Any], Callable[[Any, int], Any]]] = {
     "zeros": (lambda value, _: 0, lambda value, _: ""),
     "halves": (lambda value, _: 0.5, lambda value, _: "0.5"),
@@ -408,12 +409,12 @@ _CHANGES: dict[str, tuple[Callable[[Any, int], Any], Callable[[Any, int], Any]]]
 
 
 def changed_tables(X: Any, rows: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
-    """Yield what was put into some rows of a table, and the table."""
+    """Yield descriptions of changes of some rows of a table, and the changed tables."""
     cells = _cells_of(X)
     for what, change in _CHANGES.items():
         yield what, _rebuild(X, [_changed(column, rows, change) for column in cells])
     yield "copies of one row", _rebuild(X, [_with(column, rows, repeat(column[0])) for column in cells])
-    # One cell alone: a row that is strange in one column may pass where a whole one does not.
+    # One cell alone: a fit may accept a row that is unusual in one column only.
     for position, column in enumerate(cells if len(rows) == 1 and len(cells) > 1 else ()):
         for what in ("zeros", "halves", "missing values"):
             changed = [*cells[:position], _changed(column, rows, _CHANGES[what]), *cells[position + 1 :]]
@@ -421,7 +422,7 @@ def changed_tables(X: Any, rows: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
 
 
 def mixed_table(X: Any, other: Any, n_rows: int) -> Any:
-    """Return a table whose first rows are those of another one."""
+    """Return a table whose first rows come from another table."""
     pairs = zip(_cells_of(X), _cells_of(other), strict=True)
     return _rebuild(X, [theirs[:n_rows] + mine[n_rows:] for mine, theirs in pairs])
 
@@ -446,7 +447,7 @@ def _cells_of(X: Any) -> Cells:
 
 
 def _rebuild(X: Any, cells: Cells) -> Any:
-    """Return cells as a table of the kind of X."""
+    """Return cells as a table of the same kind as X."""
     if hasattr(X, "columns"):
         library = sys.modules[type(X).__module__.partition(".")[0]]
         build = _pandas_column if hasattr(X, "iloc") else _polars_column
@@ -458,7 +459,7 @@ def _rebuild(X: Any, cells: Cells) -> Any:
 
 
 def _fitting(dtype: Any, cells: Cells) -> NDArray[Any]:
-    """Return cells as an array of a type, or of the next one that holds them."""
+    """Return cells as an array of a type, or of the next type that can hold them."""
     objects = np.empty((len(cells[0]), len(cells)), dtype=object)
     objects[:] = list(zip(*cells, strict=True))
     for candidate in (dtype, np.float64):
@@ -495,7 +496,7 @@ def _are_equal(column: Any, values: list[Any]) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    # None, NaN, and pandas.NA, whose comparisons have no truth.
+    # None, NaN, and pandas.NA, whose comparisons have no truth value.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 

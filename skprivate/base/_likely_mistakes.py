@@ -116,8 +116,8 @@ def empty_groups(levels: Sequence[Any], counts: FloatArray, std: float) -> str |
         return None
     return (
         f"by the released counts, hardly any row is in the group {_listed(named)} of groups_of_interest. "
-        "Look for another spelling or coding of its values: a value that is no declared level counts as "
-        "another value. Otherwise the group is small."
+        "Look for another spelling or coding of its values: a value that is no declared level is "
+        "counted in the group '(other)'. Otherwise the group is small."
     )
 
 

@@ -66,8 +66,7 @@ class TableModel(BaseEstimator):
         """Fit a clone to the table; ValueError if it fails on a declared level that these rows lack."""
         self.estimator_ = clone(self.estimator).fit(self._table(X), y)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 ask = getattr(self.estimator_, "predict_proba", None) or self.estimator_.predict
                 ask(self._table(self._with_all_levels(X[0])))
         except Exception as error:

@@ -148,11 +148,6 @@ def is_numpy_ufunc(func: Any) -> bool:
     return any(func is own for own in _UFUNCS)
 
 
-def never_warns(func: Any) -> bool:
-    """Whether a function of NumPy is silent for all values."""
-    return func.__name__ in _NEVER_WARN
-
-
 # scikit-learn's steps that learn nothing from rows, and the parameters that this needs, by its source.
 
 _LEARNS = "read private rows without spending budget"
@@ -261,7 +256,7 @@ def _function(step: FunctionTransformer) -> str | None:
         return changed_class(type(func))
     if not is_numpy_ufunc(func) or step.kw_args:
         return "its function may read all rows at once"
-    if not never_warns(func):
+    if func.__name__ not in _NEVER_WARN:
         return f"np.{func.__name__} warns about values in rows; pass SilentUfunc(np.{func.__name__})"
     return None
 

@@ -52,10 +52,12 @@ _SWAPPED = (
     *("skprivate.preprocessing.TQMATransformer", "skprivate.collaborative.BSTDAggregator"),
 )
 _PLATFORM = (*_SWAPPED, "skprivate.collaborative.SecureSumAggregator")
+_CLASSES_OF_PLATFORM = (*_PLATFORM, "skprivate.collaborative.LocalAverageClassifier")
 _GAME = (
     *(*_SPENT, "builtins.frozenset"),
     *_of("games", "BroadcastMechanism ChangingMixing CompleteMixing MatrixMixing Box Simplex Unconstrained"),
 )
+_REPORTER = "skprivate.label_privacy.NumberReporter"
 _LABELS = (*_SPENT, *_of("label_privacy", "LinearThenTrees"))
 _CODES = ("numpy.dtype", "skprivate.randomizers.LabelRandomizer", "skprivate.label_privacy.ClassReporter")
 
@@ -67,17 +69,12 @@ _TYPES: dict[str, tuple[str, ...]] = {
         ("collaborative", "LocalAverageRegressor", _LOCAL_AVERAGE),
         ("collaborative", "CollaborativeLARRegressor", _SWAPPED),
         ("collaborative", "CollaborativeRegressor", _PLATFORM),
-        (
-            *("collaborative", "CollaborativeClassifier"),
-            (*_PLATFORM, "skprivate.collaborative.LocalAverageClassifier"),
-        ),
+        ("collaborative", "CollaborativeClassifier", _CLASSES_OF_PLATFORM),
         ("ensemble", "DPBoostingClassifier DPBoostingRegressor", _BOOSTING),
+        ("games", "MediatedNashSolver", _SPENT),
         ("games", "PrivateNashSolver", _GAME),
         ("label_privacy", "LabelPrivateClassifier", (*_LABELS, *_CODES)),
-        (
-            *("label_privacy", "LabelPrivateRegressor"),
-            (*_LABELS, _LAPLACE, "skprivate.label_privacy.NumberReporter"),
-        ),
+        ("label_privacy", "LabelPrivateRegressor", (*_LABELS, _LAPLACE, _REPORTER)),
         ("linear_model", "DPLogLocationScaleRegressor DPLogisticLLSRegressor", _LIFE),
         ("linear_model", "DPNormalLLSRegressor DPSEVRegressor", _LIFE),
         ("linear_model", "DPLogisticRegression", _LOGISTIC),
@@ -95,7 +92,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
 
 
 def trusted_types(*estimators: str | type) -> list[str]:
-    """Return the types that skops must be told to trust to load fitted estimators of the suite.
+    """Return the types to pass to skops as trusted, to load fitted estimators of the suite.
 
     Parameters
     ----------

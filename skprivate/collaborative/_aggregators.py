@@ -30,7 +30,7 @@ from ._swap_kernels import swap_rows, synthesize_rows
 ORDERS = {"fewest": 0, "random": 1, "top": 2}
 #: Of fewer ranks in the window the likeliest partner is easily guessed.
 NARROW = 5
-#: Half-way from a guess to certainty: from this advantage on the rank tells more about a party than it hides.
+#: Half-way from a guess to certainty: beyond it the rank reveals more about a party than it hides.
 STANDS_OUT = 0.5
 # Nodes of the integral over a response; the integrand rises from 0 to 1, so that the error is below 1/4096.
 _NODES = (np.arange(2048) + 0.5) / 2048
@@ -102,8 +102,8 @@ def validate_responses(estimator: Any, X: Any, y: Any = None, *, reset: bool) ->
     Returns
     -------
     responses : ndarray of shape (n_queries, n_parties)
-        In strict mode what is no finite number is no answer, which counts as 0 where the rule is another: no
-        cell makes a step in front of a private estimator fail.
+        In strict mode a value that is not a finite number is no answer; if the rule is another one, it counts
+        as 0. So no cell makes a step in front of a private estimator fail.
     """
     if estimator.is_strict():
         found = read_numbers(estimator, X, reset=reset)
@@ -254,8 +254,8 @@ class BSTDAggregator(
 
     Notes
     -----
-    **Privacy.** This is not differential privacy. One attack is hindered: the platform's operator, who takes
-    what stands in a party's place for that party's answers and fits a copy of its model. He is right about a
+    **Privacy.** This is not differential privacy. One attack is hindered: the platform's operator takes the
+    values in a party's place for that party's answers, and fits a copy of its model. He is right about a
     response that keeps its value. Of m responses to a query at most ``p_lower * ceil(m / (p_lower +
     p_upper))`` do:
 
@@ -381,8 +381,8 @@ class BSTDAggregator(
         Warns
         -----
         DisclosureWarning
-            There are too few parties for the window, or it is narrow, or a party stands out by its size
-            (see Notes): less is protected than meant.
+            There are too few parties for the window, the window is narrow, or a party is found by its size
+            (see Notes). Less is protected than intended.
         """
         X = validate_responses(self, X, y, reset=True)
         if self.p_lower >= self.p_upper:
@@ -531,11 +531,11 @@ def rank_advantage(sizes: FloatArray) -> float:
     """Return how far beyond guessing the largest share of a query points at the largest party.
 
     What is opened are shares n_j f_j, in some order. The largest is the largest party's in every query in
-    which no other response is n_1 / n_j times as large as its own: certainly, where responses agree within
+    which no other response is n_1 / n_j times as large as its own. This is certain if responses agree within
     the ratio of the two largest sizes. Sizes are public, responses are not; taken to be as different as can
-    be, independent and uniform between 0 and a common bound (of all such distributions the one of
-    greatest entropy), the probability is the integral over u in [0, 1] of the product over j > 1 of
-    min(1, u n_1 / n_j). The more they agree, the nearer it is to 1.
+    be, independent and uniform between 0 and a common bound (of all such distributions the one of greatest
+    entropy), the probability is the integral over u in [0, 1] of the product over j > 1 of min(1, u n_1 /
+    n_j). The more they agree, the nearer it is to 1.
 
     Parameters
     ----------
@@ -560,7 +560,7 @@ def rank_advantage(sizes: FloatArray) -> float:
 
 
 def stands_out(sizes: FloatArray) -> bool:
-    """Tell whether the rank of some party's share is worth half the way from a guess to certainty.
+    """Return whether the rank of some party's share gives half the way from a guess to certainty.
 
     A party between smaller and larger ones is found by its rank as the largest and the smallest are: its
     share is above those of all smaller parties, with the probability p of `rank_advantage` among them, and
@@ -652,10 +652,9 @@ class SecureSumAggregator(StrictMixin, PrivacyHTMLMixin, RegressorMixin, BaseEst
     **Privacy.** Not differential privacy. Assumed is what `MaskedSum` assumes; then the platform and up to
     m - 2 of the m parties learn only two sums per query over the others, of n_j f_j and of n_j over the
     active parties. Where one party only is active the sum is its response; ``active_rule=None`` keeps
-    everybody in the sum. Two sums for one query, with a party and without it, give its response as the
-    difference: ``on_site_error="drop"`` makes them. The prediction itself is not protected: who may ask many
-    queries learns the
-    platform's function, and may infer who is in the data; noise on the released sum is the remedy.
+    everybody in the sum. Two sums for one query, with a party and without it, give its response as the difference:
+    ``on_site_error="drop"`` makes them. The prediction itself is not protected: whoever may ask many queries
+    learns the platform's function, and may infer who is in the data. Noise on the released sum is the remedy.
     Keys are made by ``fit``, are in no repr and no pickle, and are made anew after unpickling.
 
     Proof: :doc:`/proofs/swapping`.

@@ -30,8 +30,8 @@ from ._platform import Platform, check_target
 class CollaborativeRegressor(RegressorMixin, Platform):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 
-    A query is perturbed, answered by every site with its own model, and the answers are synthesised by an
-    aggregator that swaps them, or never opens one.
+    A query is perturbed, and every site answers it with its own model. An aggregator combines the answers: it
+    swaps them, or never opens one.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ class CollaborativeLARRegressor(RegressorMixin, Platform):
     bounds : pair or dict, default=None
         Public range of every column: ``(lower, upper)``, scalars or arrays, or ``{column: (lower, upper)}``.
         None reads the ranges of the quasi-identifiers from the rows of all sites, which is announced as a
-        leak, and each site scales by the ranges of its own rows, which stay there.
+        leak. Each site scales by the ranges of its own rows, which stay there.
     quasi_identifiers : column names, positions or callable, default=None
         Columns that are perturbed. None: every column.
     order : {"fewest", "random", "top"}, default="fewest"
         Order of the swaps, as in `BSTDAggregator`.
     active_rule : {"support", "box", "receiver"} or None, default="support"
-        Which answers count, as in `BSTDAggregator`. The paper's rule is "box", by which an answer below 1 / n
-        counts for nothing, so that a target in a unit in which it is small is predicted as 0.
+        Which answers count, as in `BSTDAggregator`. The paper's rule is "box": an answer below 1 / n is not
+        counted. A target in a unit in which it is small is then predicted as 0.
     n_jobs, on_site_error, random_state
         As in `CollaborativeRegressor`.
 
@@ -314,10 +314,10 @@ class CollaborativeClassifier(ClassifierMixin, Platform):
     Notes
     -----
     **Privacy.** As in `CollaborativeRegressor`: not differential privacy, and this object is not to be
-    published. Each class's answers are swapped on their own; a site's probabilities add up to one, so that
-    with two classes these are two swaps of the same answers. With a `BSTDAggregator` an operator sees the
-    multiset of the answers to each class; answers that are rare (a site that never saw a class answers 0)
-    may name their owner.
+    published. The answers to each class are swapped separately. A site's probabilities add up to one: with
+    two classes these are two swaps of the same answers. With a `BSTDAggregator` an operator sees the multiset
+    of the answers to each class; answers that are rare (a site that never saw a class answers 0) may name
+    their owner.
 
     References
     ----------

@@ -83,10 +83,11 @@ class MaskedSites:
 
     Notes
     -----
-    **Privacy.** *This process* (the driver) learns the exact sums over all sites in every round, and numbers
-    of rows and of persons over all sites; no site's. It is trusted with these totals, charges the ledger, and
-    draws the noise of a release once: what it releases has the privacy of the estimator's ``fit`` to all rows
-    together. *The transport* sees lengths and times. Proof: :doc:`/proofs/swapping`.
+    **Privacy.** *This process* (the driver) learns the exact sums over all sites in every round, and the
+    numbers of rows and of persons over all sites. It learns none of a single site. It is trusted with these
+    totals, charges the ledger, and draws the noise of a release once. Its releases have the privacy of the
+    estimator's ``fit`` to all rows together. *The transport* sees lengths and times. Proof:
+    :doc:`/proofs/swapping`.
 
     A fit needs every site in every round. `ConsentError` names those that are missing; nothing is opened
     then, and with ``checkpoint=`` the fit goes on later, with one charge. A site that has left for good ends
@@ -321,10 +322,11 @@ class MaskedSites:
         classes : sequence, default=None
             Of classifiers; None: regressors.
         n_rows : int
-            About how many rows all sites have, which a local average is refined to: agreed on paper, at least
-            as many as the largest site has. Too large a number narrows the averages, to single rows at last.
+            About how many rows all sites have together; a local average is refined to this number. It is
+            agreed on paper, and is at least the largest site's. Too large a number narrows the averages, to
+            single rows at last.
         most_rows : int, default=None
-            Most rows that a site's answers are weighted by, however many it has: a site then has at most
+            The largest number of rows that a site's answers are weighted by. A site then has at most
             ``most_rows`` shares, and one that claims many rows does not decide everything. None: no limit.
         askers : sequence of str, default=("",)
             Names of those who may ask (`predict`), for the sites' limits.
@@ -383,9 +385,9 @@ class MaskedSites:
         """Ask every site whether it is ready, before anything is charged.
 
         Checked are version, roster, and free space on the disk; with a round, as `fit_rounds` passes it, also
-        whether it is of the study, and the columns of the site's table. Then the sites are told, one after
-        the other in the order of their names, that the fit begins: of two drivers at once the second is
-        refused by the first site, and pays nothing.
+        whether it is of the study, and the columns of the site's table. Then the driver announces the fit to
+        the sites, one after the other in the order of their names. If two drivers begin at once, the first
+        site refuses the second, which is not charged.
 
         Parameters
         ----------

@@ -416,8 +416,8 @@ class Platform(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            No site, two sites of one name, or sites that differ in features, in their names or order, or in
-            classes; a query perturber that was fitted to other columns.
+            There is no site, or two sites have one name, or sites differ in features, in their names or
+            order, or in classes. Or the query perturber was fitted to other columns.
         ConsentError
             An announcement is damaged.
 
@@ -526,8 +526,8 @@ class Platform(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
         Returns
         -------
         query : bytes
-            The same message for every site; it carries a fresh random id, a digest of all sites' names and
-            numbers of rows, and no unperturbed value of a quasi-identifier.
+            The message is the same for every site. It carries a fresh random id and a digest of all sites'
+            names and numbers of rows. It carries no unperturbed value of a quasi-identifier.
 
         Raises
         ------
@@ -549,8 +549,8 @@ class Platform(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
     def combine(self, *answers: bytes, query: bytes | None = None) -> NDArray[Any]:
         """Return the predictions from the sites' answers to one query.
 
-        Whoever runs this reads every answer beside its site's name, whatever the aggregator: run it where
-        that is allowed, or seal answers (`ConsentBox`) or mask them (`MaskedSum`) at the sites.
+        Whoever runs this reads every answer beside its site's name, with any aggregator. Run it where that is
+        allowed, or seal answers (`ConsentBox`) or mask them (`MaskedSum`) at the sites.
 
         Parameters
         ----------

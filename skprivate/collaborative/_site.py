@@ -132,8 +132,8 @@ class CollaborativeSite:
         Raises
         ------
         ValueError
-            Rows with other columns than the model's, or the same in another order; or the model answered with
-            another shape, or with values that are not finite.
+            The rows have other columns than the model's, or the same in another order. Or the model answered
+            with another shape, or with values that are not finite.
         ConsentError
             The message is not a query, or damaged.
         """
@@ -278,7 +278,7 @@ def warn_of_cards(cards: list[SiteCard]) -> None:
 
 
 def _is_refined(card: SiteCard, total: int) -> bool:
-    """Whether the site smooths as for all rows, as far as the grid of bandwidths tells one from the next.
+    """Whether the site smooths as for all rows, up to the grid of bandwidths.
 
     h^e with e = ln n / ln n_j: another n' moves ln h^e by ln h (ln n' - ln n) / ln n_j, which is the largest
     for the smallest h of the grid, and does not count below half a step of it.

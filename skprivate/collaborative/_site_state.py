@@ -76,8 +76,8 @@ _FAILED = "this request could not be answered here; the site's log names the typ
 class SiteState:
     """What a site keeps on disk for one study: its key, its roster, and every reply before it is sent.
 
-    A site that is killed and started again goes on as if nothing had happened: a request that it has answered
-    gets the same bytes, and everything that would use a mask twice is refused.
+    A site that is killed and started again goes on without loss. A request that it has answered gets the same
+    bytes, and everything that would use a mask twice is refused.
 
     Parameters
     ----------
@@ -110,31 +110,32 @@ class SiteState:
 
     Notes
     -----
-    **Privacy.** Requests are sealed by the driver, replies to it. *A transport* learns who asks whom, when,
-    and lengths. *The driver* learns sums over all sites, and whether this site could answer. Refusals are
-    decided by the request, the log, the roster, and two facts of the table: whether it is as the roster says,
-    and as it was. Plans that would fail for some rows are refused before any is read; whatever fails then
-    gets one text, has used its id, and no other round of its run is answered. Where all members
-    but two tell it theirs, it learns the sum over these two (:doc:`/proofs/swapping`). *Other sites* learn
-    nothing. Sums over all sites are exact, and plans follow from noise that only the driver draws: a site
-    cannot check them, and plans can be made to isolate a row. So the driver is trusted with totals, as the
-    curator of any fit is. A site checks what can be checked: that the fit is one of the document's (how rows
-    are read, kinds of plans, numbers of rounds, rows a person), that each is begun as often as agreed, that
-    rounds increase, and that its own table stays the same.
+    **Privacy.** Requests are sealed by the driver, replies to it. *A transport* learns the sender, the
+    receiver, the time and the length of each. *The driver* learns sums over all sites, and whether this site
+    could answer. Refusals are decided by the request, the log, the roster, and two facts of the table:
+    whether it is as the roster says, and as it was. Plans that would fail for some rows are refused before
+    any is read. A later failure gets one fixed text and has used its id, and no other round of its run is
+    answered. If all members but two pass theirs on to it, it learns the sum over these two
+    (:doc:`/proofs/swapping`). *Other sites* learn nothing. Sums over all sites are exact. Plans follow from
+    noise that only the driver draws, so a site cannot check them, and plans can be made to isolate a row. So
+    the driver is trusted with totals, as the curator of any fit is. A site checks what can be checked: that
+    the fit is one of the document's (how rows are read, kinds of plans, numbers of rounds, rows a person),
+    that each is begun as often as agreed, that rounds increase, and that its own table stays the same.
 
     *Why one roster.* If a site answered two rosters that differ in one member, the difference of two opened
     sums would be that member's answer. So a file takes one document, for ever. Compare `fingerprint` with the
     other sites, by telephone for example: whoever makes up members can read the others' sums.
 
     *Why a file.* Two messages under one mask give away their difference. Every reply that holds a mask is
-    committed before it is sent, under the id of what was asked; the same request gets the same bytes, another
-    under that id is refused. Nothing depends on a clock: the log's times are for people.
+    committed before it is sent, under the id of its request. The same request gets the same bytes; another
+    one under that id is refused. Nothing depends on a clock: the log's times are for people.
 
-    *What is refused.* The file records its own path and inode, and its entries are a chain of hashes. A
-    file that was changed, cut, moved or copied is not opened, and neither is one that is older than the mark
-    beside it (``path`` with ``.mark`` appended). A file that was put back together with its mark under the
-    same path and inode number, as a copied disk has them, is not noticed; what it has then forgotten may be
-    asked again, of other rows. (Numbers of devices are not compared: they may change when a machine starts.)
+    *What is refused.* The file records its own path and inode, and its entries are a chain of hashes. A file
+    that was changed, cut, moved or copied is not opened, and neither is one that is older than the mark
+    beside it (``path`` with ``.mark`` appended). It is not noticed if a file is put back together with its
+    mark under the same path and inode number, as on a copied disk. Requests that the file has then forgotten
+    may be asked again, of other rows. (Numbers of devices are not compared: they may change when a machine
+    starts.)
 
     Examples
     --------
@@ -387,14 +388,14 @@ class SiteState:
             two or three times in a round. None: the site takes part in no fit.
         model : CollaborativeSite, or function from int to one, default=None
             The model that answers queries, the same for all: no roster says which it is. A function gets the
-            roster's number of rows of all sites, for a local average to be refined to, and is kept with its
+            roster's number of rows of all sites, to which a local average is refined. It is kept with its
             model until another is given. None: the site makes no predictions.
 
         Returns
         -------
         reply : bytes
-            To be sent back, whatever it is: a refusal is a reply, too. Of errors in reading rows, and in
-            models, the driver learns no more than that there was one; the log has the name of their type.
+            To be sent back, whatever it is: a refusal is a reply, too. If reading rows or a model fails, the
+            driver learns only that there was an error. The log has the name of its type.
         """
         try:
             if self._joined is None:
@@ -468,7 +469,7 @@ class SiteState:
         return None if row is None else bytes(row[0])
 
     def _problems(self, joined: Consortium, fields: Fields, table: Any) -> list[str]:
-        """Say what stands in the way at this site, of the round that is named if there is one."""
+        """Return what prevents this site from answering: of the named round, if there is one."""
         problems = []
         if shutil.disk_usage(self._path.parent).free < _LEAST_FREE:
             problems.append("its disk is full")
@@ -614,8 +615,8 @@ def _run_of(task: RoundTask) -> str:
 
 @redact_errors
 def _sums_of(task: RoundTask, rows: Any, place: str) -> IntArray:
-    # Rows that are kept between rounds are this file's: a process may play several sites.
-    # Whether there is room is the driver's to check, of the total: an error here would tell of this site's.
+    # Rows that are kept between rounds are this file's: a process may play several sites. The driver checks,
+    # for the total, whether there is room: an error here would reveal this site's number.
     part = task.sum_batch(rows, place, store_of(task.run, _CACHE, False), room=False)
     return np.append(part.values, [part.n_rows, part.n_units])
 

@@ -87,15 +87,15 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=prog,
         description="Collect reports for a locally private tree: clients answer a published specification, "
-        "a curator adds up the answers. Always strict: bounds and classes are public or declared.",
+        "and a curator adds up the reports. Strict mode is on: bounds and classes are public or declared.",
         epilog=_EXAMPLE.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="client|curator|tokens")
     client = commands.add_parser("client", help="answer a specification for every row of a table")
     client.description = (
-        "Answer SPEC for every row of ROWS, one person a row, and write the reports to a new file. A person "
-        "answers once: REPORTS is never overwritten, and rows must not be sent again under another name."
+        "Answer SPEC for every row of ROWS, one for each person, and write the reports to a new file. "
+        "REPORTS is never overwritten: a person answers once. Do not send rows again under another name."
     )
     client.add_argument("specification", metavar="SPEC.json", type=Path)
     client.add_argument("rows", metavar="ROWS.csv", type=Path, help="with a header; exactly SPEC's columns")
@@ -108,8 +108,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     client.set_defaults(run=_run_client)
     tokens = commands.add_parser("tokens", help="make tokens, each of which sends one report to a service")
     tokens.description = (
-        "Write COUNT random tokens, one a line, to TOKENS, to be given out one a person, and their SHA-256, "
-        "sorted, to ACCEPTED, which is all that a service needs to know of them."
+        "Write COUNT random tokens to TOKENS, one on each line: give one to each person. Write their "
+        "SHA-256, sorted, to ACCEPTED: a service needs nothing else about them."
     )
     tokens.add_argument("count", metavar="COUNT", type=int)
     tokens.add_argument("tokens", metavar="TOKENS.txt", type=Path, help="a new file")
@@ -127,15 +127,15 @@ def _add_curator(commands: Any) -> None:
     _add_plan_options(plan)
     plan.set_defaults(run=_run_plan)
     add = commands.add_parser("add", help="count files of reports; each batch counts once")
-    add.add_argument("state", metavar="STATE", type=Path, help="saved as it goes; killed, run the same again")
+    add.add_argument("state", metavar="STATE", type=Path, help="saved regularly; run again if killed")
     add.add_argument("reports", metavar="REPORTS.bin", type=Path, nargs="+")
     add.set_defaults(run=_run_add)
     merge = commands.add_parser("merge", help="add the counts of other curators of the same specification")
     merge.add_argument("state", metavar="STATE", type=Path)
-    merge.add_argument("others", metavar="OTHER", type=Path, nargs="+", help="left as they are")
+    merge.add_argument("others", metavar="OTHER", type=Path, nargs="+", help="not changed")
     merge.set_defaults(run=_run_merge)
     release = commands.add_parser("release", help="write the fitted tree, and print what was spent")
-    release.add_argument("state", metavar="STATE", type=Path, help="left as it is; more may be added")
+    release.add_argument("state", metavar="STATE", type=Path, help="not changed; more may be added")
     release.add_argument("model", metavar="MODEL.joblib", type=Path)
     release.set_defaults(run=_run_release)
     show = commands.add_parser("show", help="print what a state holds")
@@ -145,35 +145,35 @@ def _add_curator(commands: Any) -> None:
 
 def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     plan.add_argument(
-        "--epsilon", required=True, type=_amount, help="privacy loss of a report, taken exactly"
+        "--epsilon", required=True, type=_amount, help="privacy loss of a report, an exact number"
     )
-    plan.add_argument("--clients", required=True, type=int, help="number of reports that are expected")
+    plan.add_argument("--clients", required=True, type=int, help="expected number of reports")
     plan.add_argument("--public", type=Path, metavar="PUBLIC.csv", help="public rows, with a header")
     plan.add_argument("--label", default="label", help="name of the target's column (default: label)")
     target = plan.add_argument("--target", choices=("labels", "numbers"), default="labels")
     kinds = "labels, for a classification tree (default), or numbers, for a regression tree"
-    target.help = f"what that column holds: {kinds}"
+    target.help = f"content of that column: {kinds}"
     read_from_rows = {
         "--bounds-y": "[0, 100]: bounds of numbers",
         "--bounds": '{"age": [0, 120], ...}',
         "--classes": '["no", "yes"]',
     }
     for name, example in read_from_rows.items():
-        plan.add_argument(name, type=_json, metavar="JSON", help=f"{example}; default: of the public rows")
-    declared = "declared columns, as TableDomain.to_json writes them; instead of --bounds"
+        plan.add_argument(name, type=_json, metavar="JSON", help=f"{example}; default: as in public rows")
+    declared = "declared columns, a file of TableDomain.to_json; instead of --bounds"
     plan.add_argument("--domain", type=Path, metavar="DOMAIN.json", help=declared)
     tree = plan.add_argument_group(
         "the tree, as in LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor"
     )
     tree.add_argument("--mechanism")
     tree.add_argument("--rule")
-    tree.add_argument("--criterion", help="of labels only")
+    tree.add_argument("--criterion", help="for labels only")
     tree.add_argument("--protect")
     tree.add_argument("--max-depth", type=_number_or_auto(int))
     tree.add_argument("--public-weight", type=_number_or_auto(float))
     tree.add_argument("--min-samples-leaf", type=int)
     tree.add_argument("--partition-seed", type=int)
-    tree.add_argument("--prune", action="store_const", const=True, help="of labels only")
+    tree.add_argument("--prune", action="store_const", const=True, help="for labels only")
 
 
 # Names of options, and of their parameters if these differ. Without an option a parameter has its default.
@@ -302,7 +302,7 @@ def _run_add(options: argparse.Namespace) -> None:
             with _Progress("reports") as progress:
                 new = curator.update_file(path, progress, checkpoint=options.state)
             added = curator.n_reports - before
-            print(f"{path}: {added} reports added" if new else f"{path}: counted before, dropped")
+            print(f"{path}: {added} reports added" if new else f"{path}: already counted, not added again")
     print(f"{curator.n_reports} reports in {options.state}")
 
 

@@ -14,6 +14,7 @@ from .._typing import CentralRelation
 from ..domain._labels import refuse_label_types
 from ..exceptions import PrivacyLeakError
 from ..rounds._rows import refuse_other_forms
+from ..rounds._tables import count_columns
 from ..tree import LocallyPrivateTreeRegressor
 from ..tree._release import TreeDesign, shape_by_reports
 from ..tree._splits_by_clients import FIRST_SHARE, FirstPhase
@@ -347,10 +348,10 @@ class SplitCurator(ReportCounter):
             There are no reports.
         """
         n_clients = check_int(n_clients, "n_clients", least=1)
-        state = self._state
-        if state.design.first_phase is None or not state.n_reports:
+        state, plan = self._state, self._state.design.first_phase
+        if plan is None or not state.n_reports:
             raise ValueError("there are no reports yet: count some with update or update_file first.")
-        first = state.design.first_phase.with_counts(state.counts.copy(), state.n_reports)
+        first = replace(plan, counts=state.counts.copy(), n_reports=state.n_reports)
         design = shape_by_reports(clone(state.tree), state.design, first, n_clients)
         curator = TreeCurator.__new__(TreeCurator)
         curator._start(CuratorState.empty(state.tree, design, state.specification.label))
@@ -449,10 +450,8 @@ def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def _n_columns(bounds: Any) -> int:
-    """Number of columns of declared bounds."""
-    if isinstance(bounds, Mapping):
-        return len(bounds)
-    sizes = [np.size(side) for side in bounds if np.ndim(side)]
-    if not sizes:
+    """Return the number of columns of declared bounds."""
+    found = count_columns(bounds)
+    if found is None:
         raise ValueError("features must name the columns: the bounds do not say how many there are.")
-    return max(sizes)
+    return found

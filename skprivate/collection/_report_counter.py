@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counting of reports, each once, with checkpoints on disk.
 
-***Claim.** Acknowledged reports stay in the file: no save drops a report that the file counts.
+**Claim.** Acknowledged reports stay in the file: no save drops a report that the file counts.
 
 **Proof.** One object in one process holds the lock, so that no other saves between the check and the save. A
 file is only replaced by a state of the same specification that counts at least as many reports of every batch

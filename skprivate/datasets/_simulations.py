@@ -133,7 +133,11 @@ def make_location_scale(
     n_samples = check_int(n_samples, "n_samples", least=1)
     n_features = check_int(n_features, "n_features", least=1)
     error_distribution, is_time = _check_model(distribution, scale, intercept)
-    structured = _check_censoring(censoring, structured)
+    if not _is_number(censoring) or not 0 <= censoring < 1:
+        raise ValueError("censoring must be a share, at least 0 and below 1.")
+    if structured is False and censoring > 0:
+        raise ValueError("structured=False cannot mark which machines are censored.")
+    structured = censoring > 0 if structured is None else bool(structured)
     rng = make_random_source(random_state)
     coefficients = _coefficients(coef, n_features, rng)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, n_features))
@@ -159,14 +163,6 @@ def _check_model(distribution: Any, scale: Any, intercept: Any) -> tuple[str, bo
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _check_censoring(censoring: Any, structured: bool | None) -> bool:
-    if not _is_number(censoring) or not 0 <= censoring < 1:
-        raise ValueError("censoring must be a share, at least 0 and below 1.")
-    if structured is False and censoring > 0:
-        raise ValueError("structured=False cannot mark which machines are censored.")
-    return censoring > 0 if structured is None else bool(structured)
 
 
 def _coefficients(coef: Any, n_features: int, rng: Any) -> FloatArray:

@@ -191,7 +191,6 @@ def plan_study(
     given = {name: value for name, value in locals().items() if name in _CONSTRAINTS}
     validate_parameter_constraints(_CONSTRAINTS, given, "plan_study")
     grid = check_epsilons(epsilons)
-    trial_fits.check_domain(domain)
     labels = _predicts_labels(estimator)
     template = trial_fits.prepare(estimator, domain, target)
     name = trial_fits.epsilon_of(template, param_name)
@@ -371,7 +370,7 @@ _UNKNOWN_OF_LIVES = {
     "depends on them.",
 }
 _OF_ALL_LIVES = (
-    "Whether the distribution and the stress laws are right. Everything depends on them at rows beyond those "
+    "Whether the distribution and the stress models are right. Everything depends on them at rows beyond those "
     "of the test.",
     "Choices that are made after private rows were seen, and mistakes in data.",
 )
@@ -461,10 +460,10 @@ def plan_life_study(
 
     A trial draws n rows and fits the private estimator to them with the noise of the study. Its 90 %
     intervals are those that the study would print. Half-widths are medians over trials. A trial with a
-    quantile that is not "known" (``quantile_state``) counts as infinitely wide. If the noise is large, half-
-    widths vary from fit to fit. ``range`` shows by how much, and `assurance` requires more rows. The rows
-    needed are found by bisection over numbers that are about a tenth apart. The number that is returned was
-    tried itself.
+    quantile that is not "known" (``quantile_state``) counts as infinitely wide. If the noise is large,
+    half-widths vary from fit to fit. ``range`` shows by how much, and `assurance` requires more rows. The
+    rows needed are found by bisection over numbers that are about a tenth apart. The number that is returned
+    was tried itself.
 
     Examples
     --------

@@ -280,9 +280,7 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
         "groups_of_interest must be a tuple (values, levels): one value per row, and the levels, "
         "which are declared and never read from rows."
     )
-    if not isinstance(declared, tuple) or len(declared) != 2 or declared[1] is None:
-        raise ValueError(problem)
-    values, levels = declared
+    values, levels = declared if isinstance(declared, tuple) and len(declared) == 2 else (None, None)
     if isinstance(levels, str) or not np.iterable(levels):
         raise ValueError(problem)
     names = [level.item() if isinstance(level, np.generic) else level for level in levels]

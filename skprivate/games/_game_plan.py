@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a mediated game is expected to be worth at an epsilon, by simulation, beside what no epsilon gives."""
+"""Expected regret of a mediated game at an epsilon, by simulation, beside what needs no epsilon."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
@@ -8,6 +9,7 @@ from math import sqrt
 import numpy as np
 
 from .._config import config_context
+from ..exceptions import UtilityWarning
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
@@ -68,13 +70,13 @@ def plan_game(
     n_games: int = 10,
     random_state: int = 0,
 ) -> GamePlan:
-    """Simulate what a `MediatedNashSolver` is worth at an epsilon, before anything private is touched.
+    """Simulate the regret of a `MediatedNashSolver` at an epsilon, before any private value is used.
 
     Parameters
     ----------
     draw : callable
-        Takes a `numpy.random.Generator` and returns a game whose private parts are drawn from a public
-        distribution, of the size and the sets of the real game.
+        Takes a `numpy.random.Generator` and returns a game of the size and the sets of the real game. Its
+        private parts are drawn from a public distribution.
     epsilon : float, default=1.0
         Of one player, > 0.
     delta : float, default=1e-6
@@ -96,8 +98,9 @@ def plan_game(
 
     Notes
     -----
-    The public draw is independent of the game and of the same distribution. Where the real players may differ
-    from it, let `draw` draw the distribution, too: that row of the plan is then what such a shift leaves.
+    The public draw is independent of the game and of the same distribution. If the real players may differ
+    from it, let `draw` draw the distribution, too. That row of the plan then shows the effect of such a
+    shift.
 
     **Privacy**: games are simulated. Nothing private is read, and seeded noise protects nobody.
 
@@ -156,5 +159,8 @@ def _regrets(
         solver = MediatedNashSolver(
             epsilon, delta=delta, max_iter=n, random_state=np.random.default_rng((*seed, n))
         )
-        played[_name_of(n)] = solver.fit(game).strategies_
+        with warnings.catch_warnings():
+            # The plan shows what the warning says.
+            warnings.simplefilter("ignore", UtilityWarning)
+            played[_name_of(n)] = solver.fit(game).strategies_
     return {name: game.regret(strategies) for name, strategies in played.items()}

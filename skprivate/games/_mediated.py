@@ -9,21 +9,28 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
-from sklearn.utils.metadata_routing import UNUSED
 
 from .._typing import FloatArray, IntArray, RandomSource
 from ..accounting import PrivacyLedger, PrivacySpent, ReleaseRecord
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
+from ..base import SHARED_CONSTRAINTS, assign_roles, claim_of, private_fit
 from ..noise import DiscreteGaussianMechanism
 from ..noise._mechanisms import Entropy, FitBudget, check_entropy
-from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
+from ..utils._compat import Interval, StrOptions
 from ..utils._private_fit import progress, warn_user
 from ..utils._public_module import public_module
 from ._games.game import AggregativeGame
 from ._games.sets import ConstraintSet, inside_of_means
-from ._rounds import WEAK, check_game, check_start, kept_of_step, last_responses
+from ._rounds import (
+    ALIKE,
+    FAR,
+    WEAK,
+    GameSolver,
+    check_game,
+    check_start,
+    kept_of_step,
+    last_responses,
+    warn_of_noise,
+)
 
 #: Sums the players' messages: int64 of shape (n_players, n_dims + 1) to (n_dims + 1,).
 Mediator = Callable[[IntArray], IntArray]
@@ -38,19 +45,17 @@ _LEAST, _LARGEST = 1e-6, 1e100
 _STEP_REACH = 0.5
 # Least step towards the responses, so that noise cannot stop a run.
 _LEAST_STEP = 0.02
-# Rounds: what a round leaves of the distance to the equilibrium, and the distance at the start as a part of
-# the diameter. By hand, on charging, market, quadratic and vaccination games of 100 to 1,000 players with 1
-# to 4 rounds and epsilon from .5 to 4; not tested on others.
-_LEFT, _FAR, _MOST_ROUNDS = 0.4, 0.25, 8
+# Rounds: what a round leaves of the distance to the equilibrium. By hand, on the games of `FAR`.
+_LEFT, _MOST_ROUNDS = 0.4, 8
 
 
 @public_module("skprivate.games")
-class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
+class MediatedNashSolver(GameSolver):
     """Seek a Nash equilibrium with a mediator who publishes noisy means; epsilon comes first.
 
-    In every round each player computes at home what it would play against the public estimate of the
-    aggregate, and sends that to a trusted mediator. The mediator publishes the mean with Gaussian noise, and
-    nothing else. After the last round each player plays, at home, its response to the public estimate.
+    In every round each player computes at home its response to the public estimate of the aggregate, and
+    sends it to a trusted mediator. The mediator publishes the mean with Gaussian noise, and nothing else.
+    After the last round each player plays, at home, its response to the public estimate.
 
     Parameters
     ----------
@@ -94,31 +99,36 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
 
     Notes
     -----
-    **Privacy.** Joint differential privacy (Kearns et al.): for every player i and any two costs of i, what
-    all others see, the published means and their own strategies, has nearly the same distribution. Proof:
-    given the published means, the message of player j is a function of its own cost alone (`respond` solves
-    every row by itself), so that the messages of all but i do not change. That of i is the vector of its
-    response b, a point of its own public set with the Euclidean diameter D, and a number between 0 and 1
-    times w = D / 2, each rounded to whole units u. The sum moves by at most
-    ``sqrt((D / u + sqrt(n))^2 + (w / u + 1)^2)`` units, in every round, whatever was published before. Noise
-    of a discrete Gaussian on the sum is rho-zCDP, T rounds compose adaptively to T rho, and the strategies of
-    others are post-processing of the means and of their own costs (the billboard lemma, Hsu et al.).
+    **Privacy.** Joint differential privacy (Kearns et al.): take any player i and any two costs of i. Then
+    all that others see, the published means and their own strategies, has nearly the same distribution.
+    Proof: given the published means, the message of player j is a function of its own cost alone, since
+    `respond` solves every row by itself. Hence the messages of all but i do not change. The message of i is
+    its response b, a point of its public set of Euclidean diameter D, and a number between 0 and 1 times w =
+    D / 2. Both are rounded to whole units u. The sum moves by at most ``sqrt((D / u + sqrt(n))^2 + (w / u +
+    1)^2)`` units, in every round, whatever was published before. Discrete Gaussian noise on the sum is
+    rho-zCDP, and T rounds compose adaptively to T rho. The strategies of others are post-processing of the
+    means and of their own costs (the billboard lemma, Hsu et al.).
 
-    Not covered: a player's own strategy, where others see it being carried out; the mediator, who sees the
-    messages, or whoever opens the sum that `mediator` returns, who sees exact means. Against the opener each
-    player would have to add noise, and only the noise of honest players counts. A coalition sees the means
-    and its own strategies. ``strategies_``, ``aggregate_`` and ``residual_`` are exact functions of private
-    costs: publish ``public_aggregate_`` and ``observations_`` alone.
+    The guarantee does not cover a player's own strategy if others see it being carried out. It does not hold
+    against the mediator, who sees the messages, nor against whoever opens the sum that `mediator` returns and
+    so sees exact means. Against the opener each player would have to add noise, and only the noise of honest
+    players counts. A coalition sees the means and its own strategies. ``strategies_``, ``aggregate_`` and
+    ``residual_`` are exact functions of private costs: publish ``public_aggregate_`` and ``observations_``
+    alone.
 
     The step from an estimate z to the noisy mean y of the responses is ``z + d k (y - z)``. The factor d is a
-    noisy mean over players of how far a player would move if all were like it, over how far it moves if the
-    aggregate stays: 1 / (1 + Q / P) for a pseudo-gradient ``P x + Q aggregate``, for which the step is
-    Newton's. The factor ``k = max(0, 1 - (n + 2 sqrt(2 n)) s^2 / |y - z|^2)``, s the standard deviation of
-    the noise, shrinks steps that noise explains: by its expected square and two standard deviations of that.
-    The estimate is then moved to the nearest mean that the sets allow. In the last response a player expects
-    the aggregate to move with it by ``e^2 / (e^2 + (d r)^2)`` of its own change, e the norm of the noise and
-    r its distance from where it stood (`AggregativeGame.respond`), since responses amplify an error of the
-    estimate where the game is steep.
+    noisy mean of a ratio over players: how far a player would move if all were like it, to how far it moves
+    if the aggregate stays. For a pseudo-gradient ``P x + Q aggregate`` it is 1 / (1 + Q / P), and the step is
+    Newton's. If the product of ``k (y - z)`` with that of the step before is negative, the step was too long:
+    from then on d is at most the length at which a secant through both vanishes. This happens where responses
+    jump, as with costs that are linear in the own strategy. The limit is a function of published means. The
+    factor ``k = max(0, 1 - (n + 2 sqrt(2 n)) s^2 / |y - z|^2)``, s the standard deviation of the noise,
+    shrinks steps that noise explains: by its expected square and two standard deviations of that. The
+    estimate is then moved to the nearest mean that the sets allow. In the last response a player expects the
+    aggregate to move by ``e^2 / (e^2 + (d r)^2)`` of its own change, and at least by ``e^4 / (e^4 + (D /
+    4)^4)`` (`AggregativeGame.respond`). Here e is the norm of the noise, and r the player's distance from its
+    strategy before. The reason is that responses amplify an error of the estimate if the game is steep. A
+    warning, before the charge, says that e is above D / 4.
 
     References
     ----------
@@ -145,8 +155,6 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
     ('joint', 'player')
     """
 
-    releases_state = False
-    __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     declared_roles = assign_roles(release="epsilon delta max_iter mediator random_state", computing="ledger")
     _parameter_constraints: dict[str, list[Any]] = {
         "epsilon": SHARED_CONSTRAINTS["epsilon"],
@@ -174,11 +182,6 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
         self.random_state = random_state
         self.ledger = ledger
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
     @private_fit
     def fit(self, game: AggregativeGame, x0: Any = None) -> Self:
         """Run all rounds from a public starting point.
@@ -197,9 +200,9 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
         Raises
         ------
         TypeError, ValueError
-            `game` is no game, or its set has no bound or is a point; `x0` has another shape or lies outside
-            the set; delta is 0; the mediator returns something else than a sum. All but the last before a
-            charge.
+            `game` is not a game, or its set is unbounded or a single point. `x0` has another shape or lies
+            outside the set. `delta` is 0. The mediator does not return a sum: this error alone comes after
+            the charge.
         """
         check_game(game)
         # A point in the set's slack for rounding is moved inside.
@@ -211,6 +214,8 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
         noise = messages.noise(budget.amount / n_rounds)
         if budget.epsilon > WEAK and entropy.private:
             warn_user(f"epsilon={self.epsilon:g} protects hardly anything: take a smaller one.", UserWarning)
+        unknown = game.n_dims * noise.variance * (messages.unit / game.n_players) ** 2
+        warn_of_noise(game, unknown, "the published mean", ALIKE, "Use more players, or a larger epsilon.")
         self.announce_leaks([])
         spent = self._statement(budget, noise, n_rounds, entropy)
         self.charge(spent)
@@ -220,11 +225,10 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
             for _ in range(n_rounds):
                 sent, state = messages.of_players(game, state)
                 total = noise.randomize(self._total(sent), entropy)
-                state, mean = messages.step(game.constraint, state, total, noise)
+                state, mean = messages.step(game.constraint, state, total, unknown)
                 observed.append(mean)
                 on_progress()
-        unknown = game.n_dims * noise.variance * (messages.unit / game.n_players) ** 2
-        self.strategies_ = last_responses(game, state.public, state.path, unknown, state.length)
+        self.strategies_ = last_responses(game, state.public, state.path, unknown, state.length, unknown)
         self.public_aggregate_, self.observations_ = state.public, np.array(observed)
         self.aggregate_, self.residual_ = self.strategies_.mean(axis=0), game.residual(self.strategies_)
         self.privacy_spent_, self.n_iter_, self.start_ = spent, n_rounds, start
@@ -235,7 +239,7 @@ class MediatedNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstima
         if self.max_iter != "auto":
             return int(self.max_iter)
         std = sqrt(messages.squared_sensitivity / (2 * budget.amount)) * messages.unit / len(messages.start)
-        noise = std * sqrt(messages.start.shape[1]) / (_FAR * messages.diameter)
+        noise = std * sqrt(messages.start.shape[1]) / (FAR * messages.diameter)
         left = [_LEFT**n + noise * sqrt(n) for n in range(1, _MOST_ROUNDS + 1)]
         return int(np.argmin(left)) + 1
 
@@ -283,13 +287,19 @@ class _State:
     path : ndarray of shape (n_players, n_dims)
         Where every player would be, had it taken the same steps as the estimate, at home.
     length : float, default=1.0
-        The published length of the last step.
+        The length of the last step, from published values.
+    longest : float, default=1.0
+        Longest step that no published mean has shown to be too long.
+    way : ndarray of shape (n_dims,) or float, default=0.0
+        Beyond noise, from the estimate before the last step to the published mean.
     """
 
     responses: FloatArray
     public: FloatArray
     path: FloatArray
     length: float = 1.0
+    longest: float = 1.0
+    way: FloatArray | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,8 +352,8 @@ class Messages:
         """Return what all players send, and what they remember; each row is a player's own."""
         shape, path = self.start.shape, state.path
         public = np.broadcast_to(state.public, shape)
-        held = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
-        alike = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
+        held, _ = game._responses(lambda x: game.pseudo_gradient(x, public), state.responses)
+        alike, _ = game._responses(lambda x: game.pseudo_gradient(x, public + x - path), held)
         # A set of a user's own may return points that it does not contain, or that are further apart.
         near = np.linalg.norm(held - self.start, axis=1) <= self.diameter * (1 + _OUTSIDE)
         held = np.where((near & game.constraint.contains(held))[:, None], held, self.start)
@@ -356,14 +366,23 @@ class Messages:
         return np.rint(sent).astype(np.int64), replace(state, responses=held)
 
     def step(
-        self, constraint: ConstraintSet, state: _State, total: IntArray, noise: DiscreteGaussianMechanism
+        self, constraint: ConstraintSet, state: _State, total: IntArray, unknown: float
     ) -> tuple[_State, FloatArray]:
-        """Return what follows from a published sum, and the mean that it stands for."""
-        n_players, n_dims = self.start.shape
+        """Return what follows from a published sum, and the mean that it stands for.
+
+        `unknown` is the expected squared norm of the noise in that mean.
+        """
+        n_players = len(self.start)
         mean = self.start.mean(axis=0) + total[:-1] * (self.unit / n_players)
-        length = float(np.clip(total[-1] / (n_players * _STEP_REACH * _UNITS), _LEAST_STEP, 1.0))
         way = mean - state.public
-        length_here = length * kept_of_step(way, n_dims * noise.variance * (self.unit / n_players) ** 2)
-        path = state.path + length_here * (state.responses - state.path)
-        public = inside_of_means(constraint, state.public + length_here * way)
-        return _State(state.responses, public, path, length), mean
+        kept = kept_of_step(way, unknown)
+        longest, turn = state.longest, float(np.sum(kept * way * state.way))
+        if turn < 0:
+            # The last step went too far: the secant through both ways ends where they cancel.
+            square = float(np.sum(np.square(state.way)))
+            longest = min(longest, state.length * square / (square - turn))
+        length = float(np.clip(total[-1] / (n_players * _STEP_REACH * _UNITS), _LEAST_STEP, 1.0))
+        length = min(length, longest)
+        path = state.path + length * kept * (state.responses - state.path)
+        public = inside_of_means(constraint, state.public + length * kept * way)
+        return _State(state.responses, public, path, length, longest, kept * way), mean

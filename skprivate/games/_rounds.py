@@ -3,16 +3,22 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import UNUSED
 
 from .._typing import FloatArray, IntArray
+from ..base import PrivateEstimatorMixin
+from ..exceptions import UtilityWarning
 from ..noise._mechanisms import Entropy
 from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
+from ..utils._compat import CallbackSupportMixin
 from ..utils._private_fit import warn_user
 from ._communication_weights import MixingSchedule
 from ._games.game import AggregativeGame
@@ -22,6 +28,22 @@ from ._round_kernels import clip_rows, fill_broadcast
 
 # Epsilon above which differential privacy of one player is called weak: odds may change by a factor of 5e8.
 WEAK = 20
+# Distance of an aggregate from the public start, as a part of the diameter. By hand, on charging, market,
+# quadratic and vaccination games of 100 to 1,000 players with 1 to 4 rounds and epsilon from 0.5 to 4.
+FAR = 0.25
+
+
+class GameSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
+    """A private solver whose input is a game, and no table of rows."""
+
+    releases_state = False
+    # A game and its starting point are no metadata of rows, which scikit-learn would route.
+    __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
 
 
 def check_game(game: Any) -> None:
@@ -55,8 +77,25 @@ def kept_of_step(way: FloatArray, unknown: float) -> float:
     return max(0.0, 1 - explained / square) if square else 0.0
 
 
+def drowned_share(game: AggregativeGame, heard: float) -> float:
+    """Return the conjecture that noise of this expected squared norm leaves players with, at the least.
+
+    Where players respond to noise, sets cut off some of its effect, and their mean is not that of an
+    equilibrium. The share is ``heard^2 / (heard^2 + far^4)``, with far the distance of a typical aggregate
+    from the start. Both variances are squared, since sets cut off next to nothing of little noise. If there
+    is only noise, players respond as if all were alike.
+    """
+    far = FAR * game.constraint.euclidean_diameter
+    return (heard / (hypot(heard, far * far) or 1.0)) ** 2
+
+
 def last_responses(
-    game: AggregativeGame, public: FloatArray, reference: FloatArray, unknown: float, length: float
+    game: AggregativeGame,
+    public: FloatArray,
+    reference: FloatArray,
+    unknown: float,
+    length: float,
+    heard: float,
 ) -> FloatArray:
     """Return what players play at home against an estimate of the aggregate with noise.
 
@@ -71,18 +110,46 @@ def last_responses(
         Expected squared norm of the noise in the estimate.
     length : float
         P / (P + Q) for a pseudo-gradient ``P x + Q aggregate``, about.
+    heard : float
+        Expected squared norm of the noise in what players responded to before.
 
     Notes
     -----
-    For such a pseudo-gradient an error e of the estimate moves the gradient at the responses by about
-    ``Q e / length`` with the conjecture 0; with the conjecture 1 a player that is at a distance r from its
-    response is kept from it by ``Q length r``, which it sees at home. Each takes the part that minimises the
-    sum of both squares.
+    Take such a pseudo-gradient and an error e of the estimate. With the conjecture 0 the error moves the
+    gradient at the responses by about ``Q e / length``. With the conjecture 1 the gradient is off by ``Q
+    length r`` for a player at a distance r from its response, which it sees at home. Each player takes the
+    part that minimises the sum of both squares, and at least `drowned_share`.
     """
+    least = max(1 / game.n_players, drowned_share(game, heard))
     held = game.respond(public, reference=reference, conjecture=0)
     own = length**2 * np.square(held - reference).sum(axis=1)
     expected = np.divide(unknown, unknown + own, out=np.zeros(len(own)), where=unknown + own > 0)
-    return game.respond(public, reference=reference, conjecture=np.maximum(expected, 1 / len(own)))
+    return game.respond(public, reference=reference, conjecture=np.maximum(expected, least))
+
+
+def warn_of_noise(game: AggregativeGame, heard: float, where: str, otherwise: str, remedy: str) -> None:
+    """Warn if the noise in what players respond to is larger than what they may learn from it.
+
+    Parameters
+    ----------
+    game : AggregativeGame
+    heard : float
+        Expected squared norm of the noise.
+    where, otherwise, remedy : str
+        What holds the noise; what needs no epsilon and is no worse; what to do.
+    """
+    if sqrt(heard) > FAR * game.constraint.euclidean_diameter:
+        warn_user(
+            f"The noise in {where} is larger than a quarter of a player's set: strategies are expected to be "
+            f"no better than {otherwise}. {remedy}",
+            UtilityWarning,
+        )
+
+
+ALIKE = (
+    "responses to the public start as if all players were alike, which need no epsilon "
+    "(AggregativeGame.respond with reference=start, conjecture=1)"
+)
 
 
 # The update of all players in one round, and its replay from recorded broadcasts.
@@ -97,7 +164,7 @@ class PlayerStates(NamedTuple):
         Strategies.
     private_part, public_part : ndarray of shape (n_players, n_dims); public_part may have one row for all
         The estimates of the aggregate are their sum. `public_part` is a function of the broadcasts alone: two
-        runs with the same broadcasts have the same, bit for bit, and rounding differs in `private_part` only.
+        runs with the same broadcasts have the same one, bit for bit. Rounding differs in `private_part` only.
     """
 
     x: FloatArray
@@ -177,8 +244,9 @@ def replay(
 ) -> Iterator[FloatArray]:
     """Yield the estimates that the players of `dynamics.game` would have had before every broadcast.
 
-    Given the broadcasts, a player's path depends on its own costs alone: replaying a game in which all
-    players have the first of m types, then the second, gives the likelihoods of all m^N profiles.
+    Given the broadcasts, a player's path depends on its own costs alone. So m replays give the likelihoods of
+    all m^N profiles: one of a game in which all players have the first of m types, one with the second, and
+    so on.
 
     Parameters
     ----------

@@ -8,18 +8,16 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Criterion, FloatArray, RandomSource
 from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent, ReleaseRecord
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
+from ..base import SHARED_CONSTRAINTS, assign_roles, claim_of, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise._mechanisms import Entropy, check_entropy
 from ..utils import check_int, check_positive
-from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
+from ..utils._compat import Interval, StrOptions
 from ..utils._private_fit import progress, warn_user
 from ..utils._public_module import public_module
 from ._communication_weights import MixingSchedule, check_same_rounds, make_mixing
@@ -27,17 +25,30 @@ from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, largest_player_epsilon, privacy_guarantee
 from ._mediated import MediatedNashSolver, Messages
 from ._plan import Algorithm, BroadcastMechanism, Grid, Schedules, extend_rounds, make_grid
-from ._rounds import WEAK, Dynamics, SolverState, check_game, check_start, kept_of_step, last_responses
+from ._rounds import (
+    ALIKE,
+    FAR,
+    WEAK,
+    Dynamics,
+    GameSolver,
+    SolverState,
+    check_game,
+    check_start,
+    drowned_share,
+    kept_of_step,
+    last_responses,
+    warn_of_noise,
+)
 
 # The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates.
 
 
 @public_module("skprivate.games")
-class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
+class PrivateNashSolver(GameSolver):
     """Seek the Nash equilibrium of an aggregative game; players broadcast noisy estimates, never their costs.
 
-    In round k every player i broadcasts ``o_i = v_i + noise``, its estimate v_i of the mean strategy with
-    Laplace noise of scale M_k on every coordinate, and then moves:
+    In round k every player i broadcasts ``o_i = v_i + noise``: v_i is its estimate of the mean strategy, and
+    the noise is Laplace noise of scale M_k on every coordinate. Then it moves:
 
     - "wang_nedic": ``x_i+ = P[x_i - l_k F_i(x_i, v_i)]``, P the projection on the constraint set, and
       ``v_i+ = v_i + g_k sum_j L_ij (o_j - o_i) + x_i+ - x_i``;
@@ -51,16 +62,17 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         grows it diverges, and warns. "wang_nedic" keeps the mean estimate equal to the mean strategy.
     weights : None, array-like or sparse matrix of shape (n_players, n_players), graph, or one per round, \
 default=None
-        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: the complete
-        graph, with weight 1 / N for every pair. A graph as of networkx gets Metropolis weights, its i-th node
-        being player i. Weights that change: a list of these, or an array of shape (n_rounds, n_players,
-        n_players), at least as long as all rounds, or a function of k = 0, 1, ...; see `connected_within`.
+        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: the complete graph,
+        with weight 1 / N for every pair. A graph as of networkx gets Metropolis weights, and its i-th node is
+        player i. Weights may change over the rounds: pass a list of these, an array of shape (n_rounds,
+        n_players, n_players), or a function of k = 0, 1, ... A list or an array is at least as long as all
+        rounds. See `connected_within`.
     max_iter : int, default=1000
         Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
     noise_scale : float, tuple, array-like or callable, default=1.0
-        M_k, the scale of the Laplace noise (the standard deviation is sqrt(2) times as large): a constant,
-        ``(p1, p2, p3)`` for ``p1 + p2 k**p3``, a value per round, or a function of k = 0, 1, ... 0: no noise,
-        and no privacy.
+        M_k, the scale of the Laplace noise; the standard deviation is sqrt(2) times as large. A constant,
+        ``(p1, p2, p3)`` for ``p1 + p2 k**p3``, a value per round, or a function of k = 0, 1, ... With 0 there
+        is no noise, and no privacy.
     step_size : float, tuple, array-like or callable, default=(1.0, 2.0, 0.1)
         l_k: as above, with ``(q1, q2, q3)`` for ``q1 / (q2 + q3 k)``.
     consensus_step : float, tuple, array-like or callable, default=(1.0, 2.0, 0.1)
@@ -72,11 +84,10 @@ default=None
         L1 norm at which every pseudo-gradient is clipped before the step. It bounds what any game can leak,
         and moves the equilibrium if it bites there.
     last_step : {"update", "response"}, default="update"
-        What players play in the end: what the last round left them, as in the papers, or their response, at
-        home, to the public estimate of the aggregate that all broadcasts give (`AggregativeGame.respond`).
-        That has far less noise than a player's own estimate, and nothing more is broadcast. The estimate is
-        moved towards the start by what noise explains of the difference, and the noise that is left sets the
-        conjecture.
+        What players play in the end. "update": the strategies after the last round, as in the papers.
+        "response": each player responds, at home, to the public estimate of the aggregate from all broadcasts
+        (`AggregativeGame.respond`). This estimate has far less noise than a player's own, and nothing more is
+        broadcast. See Notes.
     store : {"none", "observations", "all"}, default="none"
         What is kept of every round: nothing, the broadcasts, or strategies and estimates too.
     random_state : None, int, RandomState or Generator, default=None
@@ -124,41 +135,48 @@ default=None
 
     Notes
     -----
-    **Privacy.** What is protected is each player's private part of its cost (``game.private``), against
-    whoever sees all broadcasts, weights, schedules and the starting point. Given the broadcasts, a player's
-    path is a function of its own costs alone, so that its broadcasts are private by themselves whatever
-    others do (relation: local); `privacy_guarantee` has the figures and their proofs. Noise is exact discrete
-    Laplace noise: estimates are rounded toward zero onto a grid 2^-40 times as fine as the smallest noise
-    scale or so (coarser where declared bounds are large), which adds less than one step to the difference of
-    two estimates. The guarantee adds this step per coordinate and round, and a proven bound on the rounding
-    of double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may
-    be computed as it likes; a projection that a user wrote must be exact to the rounding of its steps.
+    **Privacy.** Each player's private part of its cost (``game.private``) is protected against whoever sees
+    all broadcasts, weights, schedules and the starting point. Given the broadcasts, a player's path is a
+    function of its own costs alone. Its broadcasts are therefore private by themselves, whatever others do
+    (relation: local). `privacy_guarantee` has the figures and their proofs. Noise is exact discrete Laplace
+    noise. Estimates are rounded toward zero onto a grid about 2^-40 times as fine as the smallest noise scale
+    (coarser if declared bounds are large). Rounding adds less than one step to the difference of two
+    estimates. The guarantee adds this step per coordinate and round, and a proven bound on the rounding of
+    double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may be
+    computed in any way. A projection that a user wrote must be exact to the rounding of its steps.
 
     Proof: :doc:`/proofs/games`.
 
-    **Weights that change** do not touch the guarantee: they are public, and a player's path given the
-    broadcasts is a function of its own costs with any weights. Convergence needs them to connect the players
-    again and again: with doubly stochastic weights, those above 0 bounded away from it, theory asks that
-    there is some B such that the graphs of any B rounds in a row connect all players together (Koshal, Nedić,
-    Shanbhag). It names no B; what remains of a disagreement after B rounds grows with it. The default N - 1
-    is the least that lets players talk over one link a round: a tree has N - 1 links, and taking turns uses
-    each once in any N - 1 rounds. Wang and Nedić prove convergence under noise for weights that do not
-    change.
+    **Weights that change** do not change the guarantee: they are public, and given the broadcasts a player's
+    path is a function of its own costs with any weights. Convergence needs weights that connect the players
+    again and again. Theory is for doubly stochastic weights whose positive entries stay away from 0 (Koshal,
+    Nedić, Shanbhag). It asks for some B such that the graphs of any B rounds in a row together connect all
+    players. It names no B; the disagreement that remains after B rounds grows with B. The default N - 1 is
+    the least for players who talk over one link a round: a tree has N - 1 links, and taking turns uses each
+    once in any N - 1 rounds. Wang and Nedić prove convergence under noise for weights that do not change.
 
-    A warning says that a game is not monotone. Where P, Q or B is private, or the game is a user's own, that
-    is one bit about the private part, for whoever runs `fit` and not in the broadcasts.
+    **The last response.** The estimate is moved towards the start by the part of the difference that noise
+    explains. The noise that is left and the last move of the broadcasts' mean set the conjecture. If players
+    responded to noise, their sets cut off part of it, and the mean of the broadcasts is not near the
+    equilibrium's. The conjecture is therefore at least ``s^4 / (s^4 + (D / 4)^4)``, with s the norm of the
+    noise in a player's own estimate and D the set's diameter. A warning says that s is above D / 4.
+    Strategies are then about those of players who respond to the public start as if all were alike, which
+    needs no epsilon.
+
+    A warning says that a game is not monotone. If P, Q or B is private, or the game is a user's own, the
+    warning reveals one bit about the private part to whoever runs `fit`. The broadcasts do not contain it.
 
     This class runs all players in one place: a simulation, in which whoever calls `fit` holds all costs.
     ``strategies_``, ``estimates_``, ``aggregate_``, ``residual_`` and ``history_`` are exact functions of the
-    private costs that players do not broadcast: the guarantee does not cover them, and the object, its
-    pickle included, must not be published (``releases_state`` is False). Publish ``observations_``.
+    private costs that players do not broadcast. The guarantee does not cover them: do not publish the object
+    or its pickle (``releases_state`` is False). Publish ``observations_``.
 
-    The input of `fit` is a game, and no table of rows: the solver's tags say so, and scikit-learn's
-    ``check_estimator``, whose checks fit tables, passes it over with a warning. Parameters, clones and
+    The input of `fit` is a game, not a table of rows. The solver's tags declare this, and scikit-learn's
+    ``check_estimator``, which checks fits to tables, skips the solver with a warning. Parameters, clones and
     representations are those of any estimator.
 
-    An interrupt (Ctrl-C) ends the run after the round under way, with a warning; `partial_fit` goes on. What
-    the ledger was charged for rounds that did not run pays for the first that run later.
+    An interrupt (Ctrl-C) ends the run after the round under way, with a warning; `partial_fit` goes on.
+    Rounds that were charged but did not run are not charged again when they run later.
 
     References
     ----------
@@ -187,9 +205,6 @@ default=None
     ('exact', True)
     """
 
-    releases_state = False
-    # A game and its starting point are no metadata of rows, which scikit-learn would route.
-    __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
     start_: FloatArray
     mixing_: MixingSchedule
@@ -283,7 +298,7 @@ default=None
         prior : prior or scipy.stats frozen distribution, default=None
             As in `privacy_guarantee`.
         rounds : int or "auto", default="auto"
-            "auto": the number after which the noise in the public estimate is what is left.
+            "auto": that of the least error as expected from the set, the number of players and the noise.
         x0 : array-like, default=None
             As in `fit`, which must be given the same one.
         **options
@@ -340,8 +355,11 @@ default=None
             solver = cls(max_iter=n_rounds, **options)
             solver.noise_scale = solver._scale_of(epsilon, game, x0, prior, view, criterion)
             noise = solver.noise_scale * math.sqrt(2 * game.n_dims / game.n_players / -(-n_rounds // 4))
-            far = game.constraint.diameter if math.isfinite(game.constraint.diameter) else 1.0
-            found.append((_LEFT**n_rounds * far + noise, solver))
+            far = FAR * game.constraint.euclidean_diameter
+            far = far if math.isfinite(far) else 1.0
+            forms = solver.noise_scale, solver.step_size, solver.consensus_step
+            heard = solver._noise_heard(game, Schedules.checked(*forms, n_rounds))
+            found.append((_LEFT**n_rounds + drowned_share(game, heard) + noise / far, solver))
         return min(found, key=lambda pair: pair[0])[1]
 
     def _scale_of(
@@ -371,11 +389,6 @@ default=None
             low, high = (low, middle) if leaked(middle) <= epsilon else (middle, high)
         return float(1.001**high)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
     @private_fit
     def fit(self, game: AggregativeGame, x0: Any = None) -> Self:
         """Run `max_iter` rounds from a public starting point.
@@ -397,9 +410,10 @@ default=None
             `game` is no game; `x0` has another shape or lies outside the constraint set; weights or schedules
             are not what they must be.
         OverflowError
-            The run diverges: a broadcast, noise included, or what an estimate takes from broadcasts leaves
-            4,096 times the range of the noise and of what is public of the strategies. (With noise, a
-            pseudo-gradient that is no finite number counts as 0: an end of the run would be a leak.)
+            The run diverges: a broadcast with its noise, or the part of an estimate that comes from
+            broadcasts, leaves the range. The range is 4,096 times that of the noise and of the public part of
+            the strategies. (With noise, a pseudo-gradient that is not a finite number counts as 0: to end the
+            run would be a leak.)
         PrivacyUnboundedError
             In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
         """
@@ -412,13 +426,14 @@ default=None
         """Run `max_iter` more rounds from where the last call ended; the first call is `fit`.
 
         A ledger that was not charged for the rounds before is charged for all. The algorithm, clip_norm and
-        what schedules and weights say of the rounds before must not change (an error names the round).
+        the schedules and weights of the rounds before must not change (an error names the round).
 
         Parameters
         ----------
         game : AggregativeGame
-            The same game: of the same size, with the same public part (an error otherwise), and with the
-            same private part, which is not compared: a guarantee is about one secret per player.
+            The same game. Its size and its public part are compared, with an error if they differ. The
+            private part must be the same, too, but is not compared: a guarantee is about one secret per
+            player.
 
         Returns
         -------
@@ -447,8 +462,9 @@ default=None
         view : {"entire", "individual"}, default="entire"
             Whether the secret is all players' data, or those of the worst single player.
         criterion : {"pml", "corollary1", "dp"}, default="pml"
-            Pointwise maximal leakage (Theorem 1), its simpler bound, or differential privacy: of groups of
-            all players in the entire view, of one player in the individual view.
+            Pointwise maximal leakage (Theorem 1), its simpler bound, or differential privacy. Differential
+            privacy is that of the group of all players in the entire view, and of one player in the
+            individual view.
 
         Returns
         -------
@@ -464,8 +480,8 @@ default=None
 
         Notes
         -----
-        A function of public things: it says nothing about the players' data, and holds for any run with these
-        parameters.
+        The guarantee is a function of public values: it reveals nothing about the players' data, and holds
+        for any run with these parameters.
 
         Proof: :doc:`/proofs/games`.
         """
@@ -522,15 +538,13 @@ default=None
 
     def _warn_about_use(self, game: AggregativeGame, schedules: Schedules) -> None:
         noise_scales = schedules.noise_scales
-        if self.last_step == "update" and self.algorithm == "wang_nedic":
-            std = np.sqrt(game.n_dims * _estimate_variance(schedules))
-            if std > game.constraint.diameter:
-                warn_user(
-                    "The noise in every player's estimate of the aggregate is larger than its set: "
-                    "strategies are expected to be no better than the public start. Use "
-                    "last_step='response', a mediator (MediatedNashSolver), or less noise.",
-                    UtilityWarning,
-                )
+        instead, remedy = "the public start", "Use last_step='response', a mediator (MediatedNashSolver)"
+        if self.last_step == "response":
+            instead, remedy = ALIKE, "Use a mediator (MediatedNashSolver)"
+        heard = self._noise_heard(game, schedules)
+        warn_of_noise(
+            game, heard, "every player's estimate of the aggregate", instead, f"{remedy}, or less noise."
+        )
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
             warn_user(
                 "algorithm='ye' with growing noise diverges: the mean estimate is off by the running sum of "
@@ -542,6 +556,16 @@ default=None
                 "The game is not monotone: the rounds may not converge, or not to an equilibrium.",
                 UtilityWarning,
             )
+
+    def _noise_heard(self, game: AggregativeGame, schedules: Schedules) -> float:
+        """Return the expected squared norm of the noise in a player's own estimate after all rounds."""
+        if self.algorithm == "ye":
+            # Strategies are not projected: no set cuts off what noise does, and the mean is what it is.
+            return 0.0
+        variance = 0.0
+        for step, scale in zip(schedules.consensus_steps, schedules.noise_scales, strict=True):
+            variance = (1 - step) ** 2 * variance + 2 * (step * scale) ** 2
+        return float(game.n_dims * variance)
 
     def _spend(self, mechanism: BroadcastMechanism, entropy: Entropy) -> PrivacySpent:
         """Say what all rounds cost one player, and charge what is not charged yet."""
@@ -571,17 +595,10 @@ default=None
 
 # Where own costs and the aggregate count the same.
 _TYPICAL_LENGTH = 0.5
-# Rounds that `from_epsilon` compares; what a round leaves of the distance to the equilibrium, a guess that
-# was not tuned; and exponents of 1.001 for scales from 1e-13 to 1e13.
+# Rounds that `from_epsilon` compares. What a round leaves of the distance to the equilibrium: a guess that
+# was not tuned (0.4 was no better on seven games of 100 players at epsilon 1 to 64). Exponents of 1.001 for
+# scales from 1e-13 to 1e13.
 _ROUNDS, _LEFT, _EXPONENTS = (2, 3, 5, 10, 20, 50), 0.6, 30_000
-
-
-def _estimate_variance(schedules: Schedules) -> float:
-    """Return the variance of the noise in one coordinate of a player's own estimate after all rounds."""
-    variance = 0.0
-    for step, scale in zip(schedules.consensus_steps, schedules.noise_scales, strict=True):
-        variance = (1 - step) ** 2 * variance + 2 * (step * scale) ** 2
-    return float(variance)
 
 
 def _public_aggregate(solver: Any) -> FloatArray:
@@ -604,9 +621,15 @@ def _responses(solver: Any, game: AggregativeGame) -> FloatArray:
     start, way = solver.start_.mean(axis=0), solver.public_aggregate_ - solver.start_.mean(axis=0)
     kept = way * kept_of_step(way, unknown)
     reference = game.constraint.project(solver.start_ + kept)
-    # What was taken away may have been the aggregate's.
+    # The part that was taken away may belong to the aggregate. Further rounds would have moved the mean on:
+    # at the rate _LEFT, by this multiple of the last move. The first move starts at the public start.
     doubt = unknown + float(np.square(way - kept).sum())
-    return last_responses(game, start + kept, reference, doubt, _TYPICAL_LENGTH)
+    means = np.vstack([start, solver.broadcast_means_[1:]])
+    last, noise = np.ptp(means[-2:], axis=0), 2 * game.n_dims / game.n_players * np.square(scales[-1])
+    moved = _LEFT / (1 - _LEFT) * last * kept_of_step(last, noise * min(2, len(means) - 1))
+    doubt += float(moved @ moved)
+    heard = solver._noise_heard(game, Schedules(solver.noise_scales_, solver.steps_, solver.consensus_steps_))
+    return last_responses(game, start + kept, reference, doubt, _TYPICAL_LENGTH, heard)
 
 
 # The public mechanism of a solver's run, the epsilon of one player, and its `PrivacySpent`.

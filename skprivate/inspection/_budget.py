@@ -289,18 +289,14 @@ class BudgetDisplay:
             bars.append(self.ax_.bar(own + 1, amounts[own], bottom=bottoms[own], **options))
             for bar in np.array(bars[-1].patches)[~private[own]]:
                 bar.set_hatch("xx")
-        self._label_entries()
-        return bars
+        if self.names is None or len(self.times) > _MOST_TICK_LABELS:
+            from matplotlib.ticker import MaxNLocator
 
-    def _label_entries(self) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        n_entries = len(self.times)
-        if self.names is None or n_entries > _MOST_TICK_LABELS:
             self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
-            return
-        labels = [f"{place}\n{_shorten(name)}" for place, name in enumerate(self.names, start=1)]
-        self.ax_.set_xticks(range(1, n_entries + 1), labels)
+        else:
+            labels = [f"{place}\n{_shorten(name)}" for place, name in enumerate(self.names, start=1)]
+            self.ax_.set_xticks(range(1, len(labels) + 1), labels)
+        return bars
 
     def _draw_areas(self, against: Against, style: dict[str, Any]) -> list[Any]:
         if not len(self.times):

@@ -234,11 +234,17 @@ class PrivateTreeDisplay:
 
 def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decimals: int) -> list[str]:
     partition = estimator.partition_
-    domain, names = (getattr(estimator, name, None) for name in ("domain_", "feature_names_in_"))
+    domain, names, classes = (
+        getattr(estimator, name, None) for name in ("domain_", "feature_names_in_", "classes_")
+    )
     rules = SplitRules(partition, names, domain)
     labels = []
     for node in drawn:
-        lines = [_estimate(estimator, nodes.probabilities[node], decimals)]
+        shares = nodes.probabilities[node]
+        if classes is None:
+            lines = [f"{float(estimator._in_units(shares[1])):.{decimals}f}"]
+        else:
+            lines = [f"{classes[shares.argmax()]}: {shares.max():.{decimals}f}"]
         leaf = partition.leaf_index[node]
         if leaf >= 0:
             error = float(estimator.leaf_errors_[leaf])
@@ -250,14 +256,6 @@ def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decim
             lines.insert(0, rules.sides(node, decimals)[0])
         labels.append("\n".join(lines))
     return labels
-
-
-def _estimate(estimator: Any, shares: FloatArray, decimals: int) -> str:
-    """Return the prediction of a node."""
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
-        return f"{float(estimator._in_units(shares[1])):.{decimals}f}"
-    return f"{classes[shares.argmax()]}: {shares.max():.{decimals}f}"
 
 
 def _places(left: NDArray[np.integer[Any]]) -> FloatArray:
@@ -458,7 +456,10 @@ class PartitionDisplay:
         from matplotlib.collections import PolyCollection
 
         style: dict[str, Any] = {"edgecolor": "grey", "linewidth": 0.5} | kwargs
-        self.patches_ = PolyCollection(list(self._rectangles()), **style)
+        # Corners counter-clockwise, of shape (n_cells, 4, 2).
+        (left, bottom), (right, top) = self.lower.T, self.upper.T
+        corners = np.array([(left, bottom), (right, bottom), (right, top), (left, top)])
+        self.patches_ = PolyCollection(list(corners.transpose(2, 0, 1)), **style)
         # Without a margin around the box, also if something else is drawn on the axes.
         self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
         self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
@@ -484,12 +485,6 @@ class PartitionDisplay:
         if self.yticks is not None:
             self.ax_.set_yticks(list(self.yticks.values()), list(self.yticks))
         return self
-
-    def _rectangles(self) -> FloatArray:
-        """Return corners counter-clockwise, of shape (n_cells, 4, 2)."""
-        (left, bottom), (right, top) = self.lower.T, self.upper.T
-        corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
-        return np.array(corners).transpose(2, 0, 1)
 
     def _colour_by_class(self, shares: FloatArray, classes: NDArray[Any], cmap: Any) -> None:
         colours = class_colours(len(classes), cmap)

@@ -303,7 +303,7 @@ LEAST_SHARE = 0.01
 _SHARES = (LEAST_SHARE, 0.02, 0.05, 0.1, 0.2, 0.4)
 # Standard errors beyond the ends from which a mean counts as at that distance: floats still resolve it there.
 _FARTHEST = 5.0
-# Odds of an effect below which reports show none: "not worth more than a bare mention" to Jeffreys (1961).
+# Odds of an effect below which reports show none: Jeffreys (1961) calls such evidence a bare mention.
 _LEAST_ODDS = 10**0.5
 # Log-likelihood by which a slope must beat the mean: the parameters chosen, after Akaike.
 _LEAST_GAIN = 2.0

@@ -23,7 +23,7 @@ from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ..utils._tables import within_bounds
 from ._distributions import models_log_target
-from ._moments.released_moments import Neighbours, largest_scale, moment_weights, order_of_norm
+from ._moments.released_moments import NORMS, Neighbours, largest_scale, moment_weights
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits. Set by hand.
 WEIGHT_STEPS = 2**12
@@ -141,7 +141,7 @@ class AccumulatorPlan:
         lower, upper, columns_known = _check_features(bounds_X, norm, features)
         weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
         largest = weights.largest if weights else 1
-        order = order_of_norm(mechanism, norm)
+        order = None if norm is None else NORMS[mechanism]
         grid = MomentGrid(
             lower=lower,
             upper=upper,
@@ -282,7 +282,7 @@ def _exponent(
     scales = []
     # Without a norm the grid is the same for both mechanisms, and the release may use either of them.
     for name in ("laplace", "gaussian") if norm_order is None else (mechanism,):
-        weights = moment_weights(n_features, name, norm_order)
+        weights = moment_weights(n_features, name, norm_order is not None)
         neighbours = Neighbours(weights=weights, rows_per_unit=rows_per_unit, max_weight=Fraction(largest))
         # Rho is larger than epsilon^2 / 100 if delta is above 1e-10.
         amount = LEAST_EPSILON if name == "laplace" else LEAST_EPSILON**2 / 100

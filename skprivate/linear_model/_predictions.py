@@ -407,30 +407,25 @@ def verdict_in_words(self: Any) -> str:
 
 @overload
 def acceleration_factor(
-    self: Any, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: No = False, confidence: float = 0.9
+    self: Any, X_use: Rows, X_stress: Rows, *, return_interval: No = False, confidence: float = 0.9
 ) -> FloatArray: ...
 
 
 @overload
 def acceleration_factor(
-    self: Any, X_use: ArrayLike, X_stress: ArrayLike, *, return_interval: Yes, confidence: float = 0.9
+    self: Any, X_use: Rows, X_stress: Rows, *, return_interval: Yes, confidence: float = 0.9
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
 @overload
 def acceleration_factor(
-    self: Any,
-    X_use: ArrayLike,
-    X_stress: ArrayLike,
-    *,
-    return_interval: bool = False,
-    confidence: float = 0.9,
+    self: Any, X_use: Rows, X_stress: Rows, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
 
 
 @redact_errors
 def acceleration_factor(
-    self: Any, X_use: Any, X_stress: Any, *, return_interval: bool = False, confidence: float = 0.9
+    self: Any, X_use: Rows, X_stress: Rows, *, return_interval: bool = False, confidence: float = 0.9
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Return how many times longer units last at use than under stress.
 

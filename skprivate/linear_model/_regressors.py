@@ -62,7 +62,6 @@ from ._moments.released_moments import (
     FitTask,
     Neighbours,
     moment_weights,
-    order_of_norm,
 )
 from ._moments.rounds import part_of
 from ._scale_by_level import LEVEL_SHARE, SpreadByLevel, level_rounds
@@ -443,7 +442,7 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
         mechanism = self._budget().mechanism
         return Neighbours(
-            weights=moment_weights(n_features, mechanism, order_of_norm(mechanism, self.x_norm)),
+            weights=moment_weights(n_features, mechanism, self.x_norm is not None),
             relation=self.relation,
             rows_per_unit=self.max_rows_per_group if grouped else 1,
             grouped=grouped,
@@ -504,24 +503,20 @@ class BaseLogLocationScale(CallbackSupportMixin, PrivateEstimatorMixin, Regresso
             fit, times = fitting.plan_complete(task, self._most_looks(), self.max_iter, self.hazard_clip)
             whole = times or fit
             grid, rounds, n_parts = fit.grid, whole.rounds, None
-            if fit.looks is None and levels is None and fit.first == 1:
-                spent = fitting.describe_moments(self, task, Fraction(4**grid.exponent), source)
-            else:
-                alone = "moments" if fit.first == 1 else "moments, and moments of target and prediction"
-                what = alone if fit.looks is None else whole.releases
-                spent = fitting.describe_spending(self, whole_task, source, what)
-        elif isinstance(plan, PopulationPlan):
-            grid, n_parts = task.grid(task.budget), 2
-            plan = replace(plan, grid=grid, scale_bounds=task.scale_limits(grid))
-            rounds = functools.partial(population_rounds, plan)
-            spent = fitting.describe_spending(self, task, source, "two histograms")
+            alone = "moments" if fit.first == 1 else "moments, and moments of target and prediction"
+            what = alone if fit.looks is None else whole.releases
         else:
             grid = task.grid(task.budget)
             plan = replace(plan, grid=grid, scale_bounds=task.scale_limits(grid))
-            rounds = functools.partial(censored_rounds, plan)
-            what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
-            spent = fitting.describe_spending(self, whole_task, source, what)
-            n_parts = None if plan.max_iter is None else 2 + plan.max_iter
+            if isinstance(plan, PopulationPlan):
+                rounds, n_parts, what = functools.partial(population_rounds, plan), 2, "two histograms"
+            else:
+                rounds = functools.partial(censored_rounds, plan)
+                what = "histograms (up to a quarter of the budget) and on rounds of residual sums (the rest)"
+                n_parts = None if plan.max_iter is None else 2 + plan.max_iter
+        spent = fitting.describe_spending(self, whole_task, source, what)
+        if what == "moments" and levels is None:
+            spent = fitting.describe_moments(self, task, Fraction(4**grid.exponent), source)
         with progress(self, "release", n_parts) as on_progress:
             if levels is None:
                 release, spent = yield from with_releases(rounds(spent, on_progress), spent)
@@ -725,9 +720,10 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         Slopes of the location, in the units of X, on the scale of the model (log time).
     slopes_kept_ : float
         Factor from 0 to 1 that the slopes of a fit to complete targets were multiplied by. It is below 1 only
-        if, by released values, the slopes predict no better than a constant, or if released values asked for
-        a check of the predictions. Other fits are not shrunk. Predictions follow the shrunk slopes. Intervals
-        are those of the fit before it was shrunk: an estimate need not be in the middle of its interval.
+        if, by released values, the slopes predict no better than a constant, or if released values, or public
+        numbers with few rows, asked for a check of the predictions. Other fits are not shrunk. Predictions
+        follow the shrunk slopes. Intervals are those of the fit before it was shrunk: an estimate need not be
+        in the middle of its interval.
     intercept_ : float
         Location at X = 0.
     scale_ : float

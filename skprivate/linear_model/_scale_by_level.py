@@ -84,8 +84,9 @@ class LevelPlan:
             raise ValueError(
                 f"scale_by must name different columns of the domain, one at least; not {wanted!r}."
             )
-        parts: list[list[tuple[str, bool, dict[int, float]]]] = []
-        places = []
+        parts: list[list[tuple[str, bool, FloatArray]]] = []
+        places: list[tuple[int, int, int | None]] = []
+        columns: list[int] = []
         for name in wanted:
             group = groups[name]
             size = group.n_levels or int(isinstance(domain.columns[name], BooleanColumn))
@@ -94,30 +95,24 @@ class LevelPlan:
                     f"scale_by: {name!r} must be a boolean, or have two or more levels without an order."
                 )
             places.append((group.start, size, group.indicator))
-            inside = range(group.start, group.start + size)
-            cells = [
-                (
-                    domain.encoded_names[one] if group.n_levels else name,
-                    True,
-                    {k: float(k == one) for k in inside},
-                )
-                for one in inside
-            ]
-            missing = bool(group.absent or group.indicator is not None)
+            inside = slice(group.start, group.start + size)
+            columns += range(group.start, group.start + size)
+            labels = domain.encoded_names[inside] if group.n_levels else [name]
+            missing = bool(not group.n_levels or group.absent or group.indicator is not None)
             other = f"{name}: missing" if group.n_levels else f"not {name}"
-            cells.append((other, missing or not group.n_levels, dict.fromkeys(inside, 0.0)))
-            parts.append(cells)
+            # The last level has no column of its own.
+            values, possible = np.eye(size + 1, size), [True] * size + [missing]
+            parts.append(list(zip([*labels, other], possible, values, strict=True)))
         products = list(product(*parts))
         if len(products) > _MOST_LEVELS:
             raise ValueError(f"scale_by: {len(products)} levels are too many; at most {_MOST_LEVELS}.")
-        columns = sorted({k for one in products[0] for k in one[2]})
-        values = [[next(one[2][k] for one in cell if k in one[2]) for k in columns] for cell in products]
+        order = np.argsort(columns)
         return cls(
             tuple(places),
             tuple(", ".join(one[0] for one in cell) for cell in products),
             np.array([all(one[1] for one in cell) for cell in products]),
-            np.array(columns),
-            np.array(values),
+            np.array(columns)[order],
+            np.array([np.concatenate([one[2] for one in cell])[order] for cell in products]),
         )
 
     @property
@@ -181,7 +176,12 @@ def level_rounds(
     amount = LEVEL_SHARE * task.budget.amount
     noise = counts_round(task, CellsPlan(((),)), amount, "one").noise
     n_events = count(release) / len(plan.names)
-    edges = _choose_edges(distribution, n_events, float(noise.std[0]))  # type: ignore[attr-defined]
+    # The cells that suit levels of so many events, with a scale about that of all rows.
+    found = []
+    for edges, expected in _candidates(distribution):
+        variances = [of(max(n_events, 1.0), float(noise.std[0])) for of in expected]  # type: ignore[attr-defined]
+        found.append((float(np.trace(np.sum(variances, axis=0))), edges))
+    edges = min(found, key=lambda one: one[0])[1]
     theta = np.r_[-fit.intercept, 1.0, -fit.coef] / fit.scale
     axis = ErrorAxis(replace(grid, exponent=FINEST), np.clip(theta, -STEEPEST, STEEPEST), edges[1:-1])
     cells = CellsPlan(((*plan.axes, axis),))
@@ -190,15 +190,6 @@ def level_rounds(
     std = float(step.noise.std[0])  # type: ignore[attr-defined]
     laws, settled = zip(*(_fit_level(edges, one, std, distribution) for one in counts), strict=True)
     return release, LevelRelease(edges, counts, std, laws, np.array(settled), fit, task.budget.mechanism)
-
-
-def _choose_edges(distribution: ErrorDistribution, n_events: float, noise_std: float) -> FloatArray:
-    """Return the cells that suit levels of so many events, with a scale about that of all rows."""
-    found = []
-    for edges, expected in _candidates(distribution):
-        variances = [of(max(n_events, 1.0), noise_std) for of in expected]
-        found.append((float(np.trace(np.sum(variances, axis=0))), edges))
-    return min(found, key=lambda one: one[0])[1]
 
 
 @functools.cache

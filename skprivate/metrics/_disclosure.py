@@ -173,18 +173,14 @@ def _second_nearest(true: FloatArray, sent: FloatArray) -> FloatArray:
     # Rounding keeps the order of distances, so the two nearest are among two neighbours on each side.
     ends = np.full((len(true), 2), np.inf)
     padded = np.concatenate([-ends, np.sort(true, axis=1), ends], axis=1)
-    places = _insertion_points(true, sent)
-    distances = np.stack(
-        [np.abs(np.take_along_axis(padded, places + shift, axis=1) - sent) for shift in range(4)]
-    )
-    return np.partition(distances, 1, axis=0)[1]
-
-
-def _insertion_points(true: FloatArray, sent: FloatArray) -> NDArray[np.intp]:
-    """Return how many sorted true values of its row are below a sent value; among equal ones any number."""
+    # How many of its row's sorted true values are below every sent value; among equal ones any number.
     m = true.shape[1]
     order = np.argsort(np.concatenate([true, sent], axis=1), axis=1)
     counts = np.cumsum(order < m, axis=1)
     places = np.empty_like(counts)
     np.put_along_axis(places, order, counts, axis=1)
-    return places[:, m:]
+    places = places[:, m:]
+    distances = np.stack(
+        [np.abs(np.take_along_axis(padded, places + shift, axis=1) - sent) for shift in range(4)]
+    )
+    return np.partition(distances, 1, axis=0)[1]

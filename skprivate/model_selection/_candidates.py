@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -69,7 +69,13 @@ class Plan:
         costs, uncovered, most = [], {}, 1
         for path, step in steps_within(estimator):
             if is_private(step):
-                costs.append(_cost(step, any_public, grouped))
+                if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
+                    raise ValueError(
+                        f"groups are passed, but {type(step).__name__} takes none: its unit of privacy would "
+                        "be the row."
+                    )
+                costs.append(step.planned_cost(any_public))
+                step._validate_params()
                 most = max(most, getattr(step, "max_rows_per_group", 1))
                 reason = reason_against(step, "PrivateEstimatorMixin")
             else:
@@ -120,15 +126,6 @@ class Plan:
             # The spending of a private step was planned, even if its class is not trusted.
             return step.status != "covered"
         return any(path.startswith(f"{known} > ") for known in self.uncovered if known)
-
-
-def _cost(step: Any, any_public: bool, grouped: bool) -> base.PlannedCost:
-    name = type(step).__name__
-    if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
-        raise ValueError(f"groups are passed, but {name} takes none: its unit of privacy would be the row.")
-    cost: base.PlannedCost = step.planned_cost(any_public)
-    step._validate_params()
-    return cost
 
 
 def steps_within(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -434,8 +431,7 @@ class _Silence:
         """Ignore all warnings in a ``with`` block."""
         if getattr(sys.flags, "context_aware_warnings", False):
             # Python 3.14: each context has its own filters, and scikit-learn passes them to the workers.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 yield
             return
         block = object()
@@ -472,11 +468,9 @@ def _perform(
     try:
         # Another thread or process has another configuration. Seeds were announced.
         with config_context(strict=task.strict, allow_seeds=True):
-            if os.getpid() == parent:
-                return _fit_and_score(task, candidate, metadata, seed)
             # Another process has its own filters. In threads they are shared, and already set.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            other = os.getpid() != parent
+            with warnings.catch_warnings(action="ignore") if other else nullcontext():
                 return _fit_and_score(task, candidate, metadata, seed)
     except Exception as error:
         return Failure(isinstance(error, ScoreShapeError), _public_cause(error))

@@ -120,14 +120,14 @@ class ScoringRows:
             total = DiscreteLaplaceMechanism(self.epsilon, SCORE_STEPS).randomize(total, entropy)
         return Fraction(int(total[0]), SCORE_STEPS * self.n_units)
 
-    def noisy_counts(self, cells: IndexArray, n_cells: int, entropy: Any) -> tuple[FloatArray, float]:
+    def noisy_counts(
+        self, cells: IndexArray, n_cells: int, epsilon: Fraction, entropy: Any
+    ) -> tuple[FloatArray, float]:
         """Return the noisy number of units in every cell, and the standard deviation of the noise of each.
 
         All counts are moved by the same amount, so that they sum to the public number of units.
         """
-        if self.epsilon is None:
-            raise ValueError("counts of public rows have no noise")
-        mechanism = DiscreteLaplaceMechanism(self.epsilon, 2 * SCORE_STEPS)
+        mechanism = DiscreteLaplaceMechanism(epsilon, 2 * SCORE_STEPS)
         released = mechanism.randomize(self.masses(cells, n_cells), entropy) / SCORE_STEPS
         counts: FloatArray = released + (self.n_units - released.sum()) / n_cells
         return counts, float(np.sqrt(mechanism.variance)) / SCORE_STEPS
@@ -285,7 +285,7 @@ class BalancedAccuracy(ClassScorer):
         """Return it from noisy counts."""
         codes = _codes(estimator, rows.y)
         cells = 2 * codes + (codes == _predicted_codes(estimator, rows.X))
-        counts, std = rows.noisy_counts(cells, 2 * len(estimator.classes_), entropy)
+        counts, std = rows.noisy_counts(cells, 2 * len(estimator.classes_), epsilon, entropy)
         return Fraction(balanced_accuracy(counts.reshape(-1, 2), std))
 
 
@@ -325,7 +325,7 @@ class AreaUnderCurve(ClassScorer):
         ends = np.sort(np.append(outputs.inner_ends(n_bins), 0.5))
         place = np.searchsorted(ends, _of_second_class(estimator, rows.X))
         cells = _codes(estimator, rows.y) * (len(ends) + 1) + place
-        counts, std = rows.noisy_counts(cells, 2 * (len(ends) + 1), entropy)
+        counts, std = rows.noisy_counts(cells, 2 * (len(ends) + 1), epsilon, entropy)
         negatives, positives = counts.reshape(2, -1)
         return Fraction(area_under_curve(negatives, positives, std))
 
@@ -463,7 +463,9 @@ def resolve_scorer(
     if callable(scoring):
         _check_callable(scoring)
         return OnCopies(scoring)
-    name = scoring or _default(estimator)
+    name = scoring or ("accuracy" if is_classifier(estimator) else "absolute_error")
+    if not (scoring or is_classifier(estimator) or is_regressor(estimator)):
+        raise ValueError(f"{type(estimator).__name__} has no default score: pass scoring.")
     if name == "accuracy":
         return accuracy
     if name in CLASS_SCORERS:
@@ -524,14 +526,6 @@ def _check_callable(scoring: Any) -> None:
         signature.bind(None, None, None)
     except TypeError:
         raise TypeError("scoring must take three arguments: estimator, X and y.") from None
-
-
-def _default(estimator: Any) -> str:
-    if is_classifier(estimator):
-        return "accuracy"
-    if is_regressor(estimator):
-        return "absolute_error"
-    raise ValueError(f"{type(estimator).__name__} has no default score: pass scoring.")
 
 
 def _width(candidates: Sequence[Any], y: Any, announced: bool) -> float:

@@ -162,9 +162,9 @@ def _epsilon_at(rho: Fraction, delta: Fraction, gap: Decimal) -> Decimal:
     """Return the formula of `zcdp_to_epsilon` at alpha = 1 + gap."""
     order = DECIMALS.add(1, gap)
     # Operators would round to the digits of the caller's own decimal context.
-    log_ratio = DECIMALS.minus(DECIMALS.add(_ln(_decimal(delta)), _ln(order)))
+    log_ratio = DECIMALS.minus(DECIMALS.add(DECIMALS.ln(_decimal(delta)), DECIMALS.ln(order)))
     quotient = DECIMALS.divide(log_ratio, gap)
-    shrink = _ln(DECIMALS.divide(gap, order))
+    shrink = DECIMALS.ln(DECIMALS.divide(gap, order))
     return DECIMALS.add(DECIMALS.add(DECIMALS.multiply(order, _decimal(rho)), shrink), quotient)
 
 
@@ -187,10 +187,6 @@ def _best_gap(rho: Fraction, delta: Fraction) -> float:
         else:
             low = inner_low
     return exp((low + high) / 2)
-
-
-def _ln(x: Decimal) -> Decimal:
-    return DECIMALS.ln(x)
 
 
 def _decimal(x: Fraction) -> Decimal:
@@ -684,7 +680,7 @@ def _bits_of_scale(scale: Fraction) -> tuple[tuple[Fraction, tuple[int, ...]], .
     bits: list[tuple[Fraction, tuple[int, ...]]] = []
     # n p_i < 2^40 exp(-200) < 2^-204, and no exponential of a huge number is computed.
     while (exponent := 2 ** len(bits) / scale) < 200:
-        odds = DECIMALS.exp(DECIMALS.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
+        odds = DECIMALS.exp(_decimal(exponent))
         probability = Fraction(DECIMALS.divide(Decimal(1), DECIMALS.add(1, odds)))
         digits = int(probability * 2**PROBABILITY_BITS).to_bytes(PROBABILITY_BITS // 8, "big")
         bits.append((probability, tuple(np.frombuffer(digits, dtype=">u8").tolist())))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One level of a CART partition: bins of the rows, choice of a cut per cell, routing of the rows.
 
-Rows of a cell stand side by side, one line of bins a feature, so a cell's histogram reads memory in order.
+Rows of a cell are adjacent, with a line of bins for each feature, so that histograms read memory in order.
 """
 
 from libc.math cimport nextafter
@@ -24,7 +24,7 @@ cdef enum:
 
 
 cdef void sort_numbers(uint64_t* numbers, uint64_t* scratch, Py_ssize_t n) noexcept nogil:
-    """Sort the bits of finite numbers, by digits that are not the same in all of them."""
+    """Sort finite numbers by their bits; digits that are equal in all of them are skipped."""
     cdef Py_ssize_t i, k, digit, place
     cdef uint64_t[N_DIGITS][1 << DIGIT] starts
     cdef uint64_t x, before, mask = (1 << DIGIT) - 1
@@ -32,7 +32,8 @@ cdef void sort_numbers(uint64_t* numbers, uint64_t* scratch, Py_ssize_t n) noexc
     cdef uint64_t* target = scratch
     memset(starts, 0, sizeof(starts))
     for i in range(n):
-        # Bits of a number above 0 are in its order, and those of one below in the opposite one.
+        # Bits of positive numbers have the order of the numbers, and those of negative ones the opposite
+        # order.
         x = numbers[i]
         x ^= 0 - (x >> 63) | <uint64_t> 1 << 63
         numbers[i] = x
@@ -58,9 +59,9 @@ cdef void sort_numbers(uint64_t* numbers, uint64_t* scratch, Py_ssize_t n) noexc
 
 
 def place_cuts(double[:, ::1] values, uint64_t[::1] scratch, double[:, ::1] cuts):
-    """Fill each line with the cuts of a column, whose finite values get sorted; NaN stands in it before.
+    """Fill each line with the cuts of a column, and sort its finite values; lines must be NaN before.
 
-    A cut lies in every gap between distinct values, or in the first gaps with k / 256 of the rows below.
+    There is a cut in every gap between distinct values, or in the first gaps with k / 256 of the rows below.
     """
     cdef Py_ssize_t i, j, n_gaps, placed, last, k
     cdef Py_ssize_t n = values.shape[1], most = cuts.shape[1]
@@ -84,7 +85,7 @@ def place_cuts(double[:, ::1] values, uint64_t[::1] scratch, double[:, ::1] cuts
                         k += 1
                     if k > most and n_gaps > most:
                         break
-            # The last gap stands for shares beyond it.
+            # The last gap also serves shares beyond it.
             if last > 0 and k <= most:
                 cuts[j, placed] = cut_between(values[j, last - 1], values[j, last])
 
@@ -92,7 +93,7 @@ def place_cuts(double[:, ::1] values, uint64_t[::1] scratch, double[:, ::1] cuts
 def bin_rows(const double[:, ::1] X, const double[:, ::1] cuts, uint8_t[:, ::1] bins):
     """Fill `bins[feature, row]` with the number of cuts at or below a value.
 
-    `cuts` holds 255 ascending cuts a feature; NaN stands behind the last one, and is above every value.
+    `cuts` holds 255 ascending cuts for each feature; NaN follows the last one, and is above every value.
     """
     cdef Py_ssize_t i, j, step, k
     with nogil:
@@ -134,7 +135,7 @@ cdef inline void move_left(
 cdef inline void move_pair_left(
     uint64_t* both, const int32_t[::1] total, int32_t[::1] left, Split* s
 ) noexcept nogil:
-    """Do the same where there are two labels."""
+    """Do the same for two labels."""
     cdef int64_t ones = <int64_t> (both[0] & 0xFFFFFFFFULL), rows = <int64_t> (both[0] >> 32), right
     both[0] = 0
     left[0] += <int32_t> (rows - ones)
@@ -150,7 +151,7 @@ cdef inline void move_pair_left(
 cdef inline double entropy_score(
     const int32_t[::1] total, const int32_t[::1] left, const double[::1] x_log_x, Split* s
 ) noexcept nogil:
-    """Minus the entropy of both sides, weighted by their rows: the higher, the purer."""
+    """Minus the entropy of both sides, weighted by their rows; a higher score is purer."""
     cdef Py_ssize_t m
     cdef double left_sum = 0, right_sum = 0
     for m in range(total.shape[0]):
@@ -177,7 +178,7 @@ cdef void scan_feature(
     cdef double score
     cdef bint better, pairs = total.shape[0] == 2
     cdef uint64_t[4] filled
-    # Of two labels: the copies of a bin, and in the lower half those with the second label.
+    # For two labels: the copies in a bin, and in the lower half those with the second label.
     cdef uint64_t* both = <uint64_t*> &counts[0, 0]
     cdef uint64_t copy = <uint64_t> copies << 32
     for w in range(4):
@@ -229,10 +230,10 @@ def choose_cuts(
 ):
     """Fill every cell's best feature and cut, lowest on ties, and the rows that go left; -1, 0, 0 at leaves.
 
-    Cell c holds the rows from `start[c]` on; cut k sends the bins up to k left. With `copies` a row counts
-    as so many, of which `labels` have the second label of two. `least` is the least number of copies of a
-    side, at least 1. `x_log_x[k]` is k log k for k up to their number, empty for Gini.
-    Scratch: `counts`, 0, of shape (256, n_labels), and `sums` of shape (2, n_labels).
+    Cell c holds the rows from `start[c]` on; cut k sends the bins up to k left. A row counts as `copies`
+    rows, of which `labels` have the second label of two. `least` is the smallest number of copies on a side,
+    at least 1. `x_log_x[k]` is k log k for k up to their number, empty for Gini. Scratch: `counts`, 0, of
+    shape (256, n_labels), and `sums` of shape (2, n_labels).
     """
     cdef Py_ssize_t c, i, j, m
     cdef Split split

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns that a tree compares, made of encoded rows."""
+"""Columns that a tree compares, derived from encoded rows."""
 
 from libc.stdint cimport int32_t
 
@@ -11,7 +11,7 @@ cdef enum:
 cdef inline double place_of_level(
     const double* x, int32_t n_levels, bint missing, const double* places
 ) noexcept nogil:
-    """Return the place of the first level that the row has; behind the levels stand missing and absent."""
+    """Return the place of the first level of the row; the places of missing and absent follow the levels."""
     cdef int32_t level
     if missing:
         return places[n_levels]
@@ -33,10 +33,10 @@ def derive_rows(
 ):
     """Fill `out` with the derived columns of every row.
 
-    Kind 0 is column `first` as it is. Kind 1 is that column clipped to `numbers[offset + 1]` and
-    `numbers[offset + 2]`, NaN to the first, or `numbers[offset]` where the indicator is 1. Kind 2 is the
-    place of the level from column `first` on that is 1: from `numbers[offset]` on stand the places of
-    `n_levels` levels, of a missing cell, and of a row without a level. An indicator of -1 is never 1.
+    Kind 0 is column `first` without a change. Kind 1 is that column clipped to `numbers[offset + 1]` and
+    `numbers[offset + 2]` (NaN to the first), or `numbers[offset]` if the indicator is 1. Kind 2 is the place
+    of the level whose column, from `first` on, is 1. The places of `n_levels` levels, of a missing cell, and
+    of a row without a level start at `numbers[offset]`. An indicator of -1 is never 1.
     """
     cdef Py_ssize_t i, j
     cdef const double* x

@@ -52,7 +52,7 @@ cdef inline int compare_splits(Split* s, Split* t) noexcept nogil:
 
 
 cdef inline double gini_score(Split* s) noexcept nogil:
-    """Squares / rows, summed over both sides: the higher, the purer. One division is slower than products."""
+    """Squares / rows, summed over both sides; higher is purer. One division is slower than products."""
     cdef double left = <double>s.rows_left, right = <double>s.rows_right
     return (<double>s.squares_left * right + <double>s.squares_right * left) / (left * right)
 

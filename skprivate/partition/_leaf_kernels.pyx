@@ -10,7 +10,7 @@ cdef enum:
 
 
 cdef struct Node:
-    # The three fields of a step lie in one cache line.
+    # The three fields of a step are in one cache line.
     double threshold
     int32_t feature
     int32_t left
@@ -22,7 +22,7 @@ cdef Node* pack_nodes(
     const int32_t[::1] left,
     const int32_t[::1] leaf_index,
 ) noexcept nogil:
-    """Copy the nodes side by side; a leaf's threshold is NaN, so that no value, not even +inf, leaves it."""
+    """Copy the nodes into one array; a leaf's threshold is NaN, so no value, not even +inf, leaves it."""
     cdef Py_ssize_t k
     cdef Node* nodes = <Node*>malloc(feature.shape[0] * sizeof(Node))
     if nodes != NULL:
@@ -36,7 +36,7 @@ cdef Node* pack_nodes(
 cdef inline void walk_lanes(
     const double* x, Py_ssize_t width, const Node* nodes, int depth, int32_t* at
 ) noexcept nogil:
-    """Walk LANES rows at once without a branch: the loads of one row hide behind those of the others."""
+    """Route LANES rows at once without a branch, so that their memory accesses overlap."""
     cdef int _step, lane
     cdef const Node* node
     for lane in range(LANES):

@@ -12,7 +12,7 @@ def mark_sides(
     const double[:, ::1] midpoint,
     uint8_t[:, ::1] side,
 ):
-    """Fill `side` with 1 where a row is right of its cell's midpoint; rows at rest (cell -1) are skipped."""
+    """Fill `side` with 1 if a row is right of its cell's midpoint; rows in leaves (cell -1) are skipped."""
     cdef Py_ssize_t i, j, c
     with nogil:
         for i in range(X.shape[0]):
@@ -45,7 +45,7 @@ def route_rows(
     const int32_t[::1] child,
     int32_t[::1] cell,
 ):
-    """Move every row to its side's cell of the next level, or to rest (-1) where its cell became a leaf."""
+    """Move every row to its side's cell of the next level, or to -1 if its cell became a leaf."""
     cdef Py_ssize_t i, c
     with nogil:
         for i in range(side.shape[0]):
@@ -80,7 +80,7 @@ cdef inline double entropy_score(
     Py_ssize_t c,
     Py_ssize_t j,
 ) noexcept nogil:
-    """Minus the entropy of both sides, weighted by their rows: the higher, the purer."""
+    """Minus the entropy of both sides, weighted by their rows; a higher score is purer."""
     cdef Py_ssize_t m
     cdef int64_t a, b, rows_left = 0, rows_right = 0
     cdef double left_sum = 0, right_sum = 0

@@ -327,7 +327,8 @@ class Partition:
     Every threshold is in (lower, upper] of its feature. A value outside the box therefore takes the same path
     as the clipped value, and rows need no clipping.
 
-    **Privacy**: a partition is a function of public data alone and costs nothing.
+    **Privacy**: a partition of `build_partition` is a function of public data alone and costs nothing. If
+    private rows or reports choose the splits, it is a function of what they released.
 
     Examples
     --------

@@ -210,9 +210,7 @@ def estimate_bounds(
     >>> bounds_y[1], spent.epsilon
     (8192.0, Fraction(1, 2))
     """
-    parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}
-    parameters |= {"relation": relation, "max_rows_per_group": max_rows_per_group}
-    parameters |= {"random_state": random_state, "return_spent": return_spent}
+    parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
     validate_parameter_constraints(CONSTRAINTS, parameters, "estimate_bounds")
     refuse_seed(random_state, "estimate_bounds")
     entropy = check_entropy(random_state)
@@ -477,9 +475,8 @@ class BoundsAccumulator(PlanAccumulator):
         TypeError, ValueError
             A parameter is out of range. The counts are kept.
         """
+        parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
         self._require_unreleased()
-        parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}
-        parameters |= {"relation": relation, "random_state": random_state}
         validate_parameter_constraints(CONSTRAINTS, parameters, "BoundsAccumulator.release")
         refuse_seed(random_state, "BoundsAccumulator.release")
         entropy = check_entropy(random_state)

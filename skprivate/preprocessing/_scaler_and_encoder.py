@@ -321,9 +321,10 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         else:
             known = np.array(domain.names, dtype=object)
         given: Any = known if input_features is None else np.asarray(input_features, dtype=object)
-        # With a domain, columns are found by name: their order does not matter.
-        same = np.array_equal if domain is None else _same_names
-        if known is not None and not same(given, known):
+        if domain is not None:
+            # Columns are found by name: their order does not matter.
+            given, known = sorted(map(str, given)), sorted(map(str, known))
+        if known is not None and not np.array_equal(given, known):
             raise ValueError("input_features is not equal to feature_names_in_")
         if domain is not None:
             return np.array(domain.encoded_names, dtype=object)
@@ -366,7 +367,3 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         tags.input_tags.allow_nan = tags.input_tags.string = True
         tags.input_tags.categorical = self.domain is not None
         return tags
-
-
-def _same_names(given: Any, known: Any) -> bool:
-    return sorted(map(str, given)) == sorted(map(str, known))

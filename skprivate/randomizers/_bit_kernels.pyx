@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports of one bit per category, packed eight a byte, the lowest first; and the counts of many."""
+"""Reports of one bit per category, eight in a byte, the lowest first; and the counts of many."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..noise._stream_kernels cimport WordStream, bit_length, popcount
 
-# Rows that eight-bit counters can take.
+# Largest number of rows for eight-bit counters.
 cdef int FULL = 255
 cdef uint64_t EACH_BYTE = 0x0101010101010101ULL
 
@@ -36,9 +36,9 @@ cdef inline uint64_t scaled_below(
 ) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Uniform in [0, n) from blocks of `width` bits, n <= 2^width and width + bit_length(n) <= 64.
 
-    Of 2^width blocks x, floor(n x / 2^width) maps equally many to each number once those whose product is
-    below 2^width mod n, modulo 2^width, are drawn again (Lemire, Fast random integer generation in an
-    interval, 2019). Fewer are rejected than with the least width: a branch that is easy to predict.
+    A block x is drawn again if n x modulo 2^width is below 2^width mod n. Of the others, floor(n x / 2^width)
+    maps the same number to each value (Lemire, Fast random integer generation in an interval, 2019). Fewer
+    blocks are rejected than with the smallest width, so the branch is easy to predict.
     """
     cdef uint64_t size = <uint64_t> 1 << width
     cdef uint64_t product = n * stream.bits(width)
@@ -63,8 +63,8 @@ def randomize_subset(
 ):
     """Fill each row with a subset: the category if a word is below the threshold, the rest uniform.
 
-    The others are numbered from the category on, so that no draw looks at it. Floyd's algorithm: after the
-    turn of j, what was chosen is a uniform subset of 0..j, as j is chosen unless a fresh number was drawn.
+    The others are numbered from the category on, so that no draw depends on it. Floyd's algorithm: after step
+    j the chosen numbers are a uniform subset of 0..j, because j is chosen unless a new number was drawn.
     """
     cdef:
         Py_ssize_t i
@@ -92,13 +92,13 @@ def randomize_subset(
 # Unary encoding
 # ---------------------------------------------------------------------------------------------------------
 # Geometric skips from one 1 to the next would need logarithms, which are not exact. Comparing digits is exact
-# in integers and cheaper: 64 bits take 4 words and 8 bits, where at epsilon 1 they hold 17 ones to skip to.
+# in integers and faster: 64 bits take 4 words and 8 bits, while at epsilon 1 they hold 17 ones.
 cdef inline uint64_t rare_bits(WordStream stream, uint64_t threshold) except? 0xFFFFFFFFFFFFFFFF nogil:
     """64 bits, each 1 iff its own uniform 64-bit number is not below the threshold.
 
-    All numbers are compared with the threshold digit by digit, the highest first: under a digit 1, those that
-    drew 0 are below it, under a digit 0 those that drew 1 are not, and the others stay undecided. The few
-    that are so after four digits go on alone.
+    All numbers are compared with the threshold digit by digit, the highest first. At a digit 1 of the
+    threshold, numbers that drew 0 are below it. At a digit 0, numbers that drew 1 are not. The others stay
+    undecided. The few that are undecided after four digits continue one by one.
     """
     cdef:
         uint64_t ones = 0
@@ -136,7 +136,7 @@ def randomize_unary(
 ):
     """Fill each row with bits that are 1 with probability 1 - threshold / 2^64, the category's own by a coin.
 
-    The own bit is drawn like all others first and replaced, so that no draw looks at the category.
+    The own bit is first drawn like all others and then replaced, so that no draw depends on the category.
     """
     cdef:
         Py_ssize_t i, start
@@ -170,8 +170,8 @@ def count_bits(
 ):
     """Add each report's bits to the counts of (word, bit of a byte, byte).
 
-    False: a report has another number of ones than n_ones, which is -1 where any number will do. `lanes`,
-    zeros of shape (number of words, 8), counts the bits of a byte for all bytes of a word at once.
+    False: a report does not have n_ones ones; -1 allows any number. `lanes`, zeros of shape (number of words,
+    8), counts the bits of a byte for all bytes of a word at once.
     """
     cdef:
         Py_ssize_t i, w
@@ -206,7 +206,7 @@ cdef void flush(uint64_t[:, ::1] lanes, int64_t[:, :, ::1] counts) noexcept nogi
     cdef uint8_t parts[8]
     for w in range(lanes.shape[0]):
         for shift in range(8):
-            # As bytes in memory, whatever the order of bytes in a word.
+            # As bytes in memory, for any order of bytes in a word.
             memcpy(parts, &lanes[w, shift], 8)
             lanes[w, shift] = 0
             for byte in range(8):

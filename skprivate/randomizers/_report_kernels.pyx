@@ -30,8 +30,8 @@ def randomize_hadamard(
 ):
     """Fill out with reports ((block << log2_rows | row) << 1) | sign.
 
-    The row is uniform and drawn without looking at the category; so are the truth test and the offset of a
-    lie, hence the number of random words does not depend on the data either.
+    The row is uniform and drawn independently of the category. So are the test for the true answer and the
+    offset of another one. The number of random words therefore does not depend on the data either.
     """
     cdef:
         Py_ssize_t i
@@ -41,7 +41,7 @@ def randomize_hadamard(
         for i in range(categories.shape[0]):
             cell = <uint64_t> categories[i] >> 1
             row = stream.bits(log2_rows)
-            # A row is a number of log2_rows bits, so that the bits of the cell's block do not count.
+            # A row has log2_rows bits, so the bits of the cell's block have no effect.
             sign = (<uint64_t> categories[i] & 1) ^ parity(row & cell)
             outcome = 2 * (cell >> log2_rows) + sign
             if not stream.bernoulli(threshold):
@@ -76,7 +76,7 @@ def randomize_response(
 ):
     """Fill out with the category, or with another one of its block of n_answers.
 
-    The truth test and the offset of a lie are drawn without looking at the category.
+    The test for the true answer and the offset of another one are drawn independently of the category.
     """
     cdef:
         Py_ssize_t i

@@ -424,7 +424,7 @@ class _BitRandomizer(SupportCountRandomizer):
 
 @public_module("skprivate.randomizers")
 class SubsetRandomizer(_BitRandomizer):
-    """Subset selection: a report is a set of d categories that usually holds the client's own.
+    """Subset selection: a report is a set of d categories, the client's own more often than any other.
 
     With e = exp(epsilon) and K categories, the own category is in the set with probability ``e d / (e d + K -
     d)``. The rest of the set is drawn uniformly from the others.

@@ -596,7 +596,7 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
     bounds_ : tuple of two ndarrays of shape (n_features,)
         Lower and upper bounds of X.
     partition_ : Partition
-        The tree over public data.
+        The tree: over public data, or with splits that reports chose.
     max_depth_ : int
         Depth of the tree.
     n_leaves_ : int
@@ -662,7 +662,7 @@ class LocallyPrivateTreeClassifier(TreeClassifier):
 
     Proof: :doc:`/proofs/tree_release`.
 
-    ***Without public rows**, a share of the clients, drawn at random, reports first. Each draws one column
+    **Without public rows**, a share of the clients, drawn at random, reports first. Each draws one column
     and reports its bin in this column with its label (`ColumnRandomizer`). With ``domain`` it draws a
     declared column, and reports its level, its bin, or that it is missing. A naive Bayes model of these
     reports shapes the tree, by rule "cart" on rows that are drawn from the model. It also predicts rows,

@@ -15,7 +15,7 @@ from .._typing import FloatArray, IndexArray
 from ..base._likely_mistakes import hardly_any_rows, mean_at_a_bound, no_effect, warn_of_mistakes
 from ..partition import Partition
 from ._leaf_probabilities import LeafCounts, with_variances
-from ._pruning_and_intervals import leaf_ancestors
+from ._pruning_and_intervals import LAPLACE_KURTOSIS, leaf_ancestors
 from ._release import ReleaseMechanism
 from ._rows import NumberCells
 
@@ -165,8 +165,6 @@ def warn_of_low_utility(tree: Any) -> None:
 # Nominal level: the share of useless trees for which the test finds by chance that leaves differ.
 # `leaves_differ` states the measured rate.
 _LEVEL = 0.01
-# Excess kurtosis E x^4 / (E x^2)^2 - 3 of Laplace noise.
-_LAPLACE_KURTOSIS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +199,7 @@ class NoisyTable:
             contrast * mechanism.variance(counts.n_rows, sizes) / counts.n_rows, counts.variance * 1e-9
         )
         # Reports are drawn independently, and their sum is nearly normal.
-        kurtosis = 0.0 if mechanism.relation in ("local", "label") else _LAPLACE_KURTOSIS
+        kurtosis = 0.0 if mechanism.relation in ("local", "label") else LAPLACE_KURTOSIS
         counts = replace(counts, cell_sizes=sizes, variance=variance)
         return cls(counts, exact_cells, np.full(counts.n_leaves, kurtosis))
 

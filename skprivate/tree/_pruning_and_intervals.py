@@ -590,8 +590,8 @@ def _estimate(counts: LeafCounts, design: TreeDesign, public_weight: Any, prune:
 
 # Confidence intervals of the means of leaves, from released sums of numbers.
 
-# Excess kurtosis of Laplace noise.
-_LAPLACE_KURTOSIS = 3.0
+#: Excess kurtosis E x^4 / (E x^2)^2 - 3 of Laplace noise.
+LAPLACE_KURTOSIS = 3.0
 # Smallest variance within a leaf, relative to the mean one: noise may make an estimate 0. Set by hand.
 _LEAST_SPREAD = 0.25
 
@@ -645,7 +645,7 @@ def share_intervals(
     kurtosis = 0.0
     if isinstance(mechanism, NoisyHistogram):
         fourth = np.sum((values - center[:, np.newaxis]) ** 4, axis=1) * noise**2
-        kurtosis = _LAPLACE_KURTOSIS * fourth / np.maximum(of_noise + sampling, 1e-300) ** 2
+        kurtosis = LAPLACE_KURTOSIS * fourth / np.maximum(of_noise + sampling, 1e-300) ** 2
     # Quantile of a symmetric distribution, in standard deviations, by Cornish and Fisher.
     z = float(norm.ppf(0.5 + confidence / 2))
     z = z + (z**3 - 3 * z) * kurtosis / 24

@@ -516,7 +516,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
     bounds_y_, range_y_ : tuple of two floats
         Bounds of y: targets are clipped to them, and predictions lie between them.
     partition_ : Partition
-        The tree over public data.
+        The tree: over public data, or with splits that reports chose.
     max_depth_ : int
         Depth of the tree.
     n_leaves_ : int
@@ -587,7 +587,7 @@ class LocallyPrivateTreeRegressor(TreeRegressor):
 
     Proof: :doc:`/proofs/tree_release`.
 
-    ***Without public rows**, a share of the clients, drawn at random, reports first. Each draws one column
+    **Without public rows**, a share of the clients, drawn at random, reports first. Each draws one column
     and reports its bin in this column with its target, rounded to one of two levels. A naive Bayes model of
     these reports shapes the tree, by rule "cart" on rows that are drawn from the model. It also predicts
     rows, together with the leaves. Each of the other clients then reports its leaf and target. Nobody reports

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scores of splits by exact counts; posterior of the variance of a deviation, one for a pair of siblings."""
+"""Scores of splits by exact counts; posterior of the variance of a deviation, for each pair of siblings."""
 
 from libc.math cimport exp, log
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    # No more variances are compared.
+    # Largest number of variances that are compared.
     MOST = 16
-    # Factors of an evidence whose logarithms are taken at once: each is above 1e-9.
+    # Number of factors of an evidence whose logarithms are taken together: each is above 1e-9.
     AT_ONCE = 16
 
 
@@ -26,9 +26,9 @@ def fill_scores(
     int64_t[::1] left,
     int64_t[:, ::1] out,
 ):
-    """Fill in minus the impurities of both sides of all thresholds between the bins of a column.
+    """Fill `out` with minus the impurities of both sides, for all thresholds between the bins of a column.
 
-    `table` holds counts by node, label, and bin, column by column. Scratch: `left`, two numbers a label.
+    `table` holds counts by node, label, and bin, column by column. Scratch: `left`, two numbers per label.
     """
     cdef Py_ssize_t node, j, k, m, first, place, n_labels = table.shape[1]
     cdef int64_t rows, n, squares, others, here, total
@@ -72,9 +72,9 @@ def fill_spreads(
 ):
     """Fill `out` with posterior means of a variance among `spreads`.
 
-    A square has the density v^-weight exp(-weight square / v) with v = noise + spread, but for a factor;
-    `local` holds the probabilities of the spreads (columns) given a usual one, and `prior` the logarithm of
-    the usual one's. Scratch: `likelihood` and `by_level`, a line for each square.
+    Up to a factor, a square has the density v^-weight exp(-weight square / v) with v = noise + spread.
+    `local` holds probabilities of the spreads (columns) given a usual one, and `prior` the log prior of the
+    usual one. Scratch: `likelihood` and `by_level`, a row for each square.
     """
     cdef Py_ssize_t i, s, t, n = out.shape[0], m = spreads.shape[0]
     cdef double variance, least, above, below, part

@@ -285,11 +285,7 @@ class FirstPhase:
             bins = self.bins.apply(X[here]).astype(np.int64)
             categories = self.randomizer.n_labels * bins + labels[here, np.newaxis]
             counts += self.randomizer.simulate(categories, entropy)
-        return self.with_counts(counts, len(X))
-
-    def with_counts(self, counts: IntArray, n_reports: int) -> "FirstPhase":
-        """Return this phase with the sum of n_reports reports."""
-        return replace(self, counts=counts, n_reports=n_reports)
+        return replace(self, counts=counts, n_reports=len(X))
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values for `from_dict`."""

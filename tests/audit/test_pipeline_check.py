@@ -213,7 +213,7 @@ def test_of_noise_from_elsewhere_the_form_is_compared():
 def test_unpaid_steps_are_named_and_left_alone():
     check = check_private_pipeline(make_pipeline(StandardScaler(), tree(bounds=(-5, 5))), X, Y)
     assert check.passed
-    assert "not looked at, named by privacy_report: standardscaler (StandardScaler)" in str(check)
+    assert "not checked, named by privacy_report: standardscaler (StandardScaler)" in str(check)
     assert "the fit fails on missing values" in str(check)
 
 

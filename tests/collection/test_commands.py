@@ -89,7 +89,7 @@ def test_from_plan_to_release(folder, capsys):
         "monday.bin: 500 reports added",
         "tuesday.bin: 300 reports added",
         "800 reports in study.state",
-        "monday.bin: counted before, dropped",
+        "monday.bin: already counted, not added again",
         "800 reports in study.state",
     ]
     assert run("curator show study.state") == 0

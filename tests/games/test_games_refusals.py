@@ -34,6 +34,7 @@ from skprivate.games._plan import check_schedule, hyperbolic_schedule, make_grid
 from skprivate.games._round_kernels import fill_broadcast
 from tests.games.conftest import HIDDEN, make_mechanism
 
+pytestmark = pytest.mark.filterwarnings("ignore:The noise in every player")
 N, n = 6, 2
 R = np.zeros((N, n))
 RING = (np.eye(N) + np.roll(np.eye(N), 1, axis=0) + np.roll(np.eye(N), -1, axis=0)) / 3

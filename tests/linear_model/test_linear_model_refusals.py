@@ -19,7 +19,7 @@ from skprivate.linear_model._censored.gradient_round import plan_rounds, residua
 from skprivate.linear_model._censored.histograms import histogram_cells
 from skprivate.linear_model._censored.rounds import plan_censored
 from skprivate.linear_model._distributions import SEV, error_distribution_of, models_log_target
-from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours, moment_weights
+from skprivate.linear_model._moments.released_moments import MomentWeights, Neighbours
 from skprivate.noise._mechanisms import FitBudget
 from skprivate.rounds._plans.moments import GradientsPlan, LooksPlan, MomentGrid, choose_exponent
 from skprivate.rounds._rows import KINDS, PreparedRows
@@ -235,7 +235,6 @@ REFUSALS |= {
     },
     "too many rows": (lambda ledger: choose_exponent(2**61 + 1, 1), "too many rows"),
     "too much noise": (lambda ledger: choose_exponent(10, 2**52), "epsilon is too small"),
-    "norm of the other mechanism": (lambda ledger: moment_weights(3, "laplace", 2), "norm"),
     **{
         f"distribution, {find.__name__}": (
             lambda ledger, find=find: find("gumbel"),

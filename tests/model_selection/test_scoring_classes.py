@@ -150,7 +150,7 @@ def audited(epsilon_lower_bound):
     for cells in (np.array([0, 2]), np.array([1, 2])):
         scored = ScoringRows(np.zeros((2, 1)), np.zeros(2), None, 2, Fraction(2))
         entropy = check_entropy(None)
-        found = [scored.noisy_counts(cells, 4, entropy)[0] for _ in range(TRIALS)]
+        found = [scored.noisy_counts(cells, 4, scored.epsilon, entropy)[0] for _ in range(TRIALS)]
         counts.append(sum(table[1] - table[0] >= 2 for table in found))
     # A sound table fails with probability 1e-9 at most.
     return epsilon_lower_bound(counts[1], counts[0], TRIALS, 1 - 1e-9)
@@ -167,7 +167,7 @@ def test_a_table_stays_below_its_epsilon_and_half_of_the_noise_is_caught(epsilon
 def test_the_stated_deviation_is_that_of_the_counts():
     scored = ScoringRows(np.zeros((2, 1)), np.zeros(2), None, 2, Fraction(1))
     entropy = check_entropy(3)
-    tables = [scored.noisy_counts(np.array([0, 1]), 50, entropy) for _ in range(200)]
+    tables = [scored.noisy_counts(np.array([0, 1]), 50, scored.epsilon, entropy) for _ in range(200)]
     noise = np.concatenate([counts for counts, _ in tables])
     # 10,000 draws of Laplace noise: the mean square has a standard error of 5^(1/2) / 100 of itself, 2.2 %.
     assert np.mean(noise**2) == pytest.approx(tables[0][1] ** 2, rel=6 * 0.0224 + 0.02)

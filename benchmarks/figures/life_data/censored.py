@@ -63,7 +63,7 @@ def _fleet(family: ErrorDistribution, n: int, censored: float, seed: int) -> Fle
 
 def _errors(family: ErrorDistribution, n: int, censored: float, seed: int) -> tuple[float, float, bool, int]:
     X, time, event, coef = _fleet(family, n, censored, seed)
-    neighbours = Neighbours(weights=moment_weights(D, "laplace", None))
+    neighbours = Neighbours(weights=moment_weights(D, "laplace", False))
     plan = plan_censored(GRID, family, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=n)
     release = fit_censored(plan, X, time, event, 1000 + seed)
     slopes, intercept, scale = unscale(release.fit, GRID)

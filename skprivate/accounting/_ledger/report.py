@@ -298,16 +298,16 @@ def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
 
 def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return the records of the entries and the cost of each record; empty if there are no records."""
-    groups = grouped(entries, lambda entry: tuple(getattr(entry, name) for name in RECORD))
-    if set(groups) <= {NO_RECORD}:
+    groups = grouped(entries, lambda entry: (tuple(getattr(entry, name) for name in RECORD), entry.data))
+    if {record for record, _ in groups} <= {NO_RECORD}:
         return []
     return [
         (
             f"purpose {purpose or '-'}",
             f"{show_pair(*sums_of(group))} ({len(group)} entries); person {person or '-'}; approver "
-            f"{approver or '-'}; expiry {describe_expiry(group)}",
+            f"{approver or '-'}; expiry {describe_expiry(group)}" + (f"; data {data!r}" if data else ""),
         )
-        for (purpose, person, approver, _), group in groups.items()
+        for ((purpose, person, approver, _), data), group in groups.items()
     ]
 
 

@@ -295,9 +295,10 @@ def aligned(rows: Sequence[Sequence[str]], n_left: int | None = None) -> list[st
     return lines
 
 
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with a header line, all texts escaped."""
-    names = "".join(f"<th>{escape_markup(name)}</th>" for name in head)
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """Return a table with a header line and an optional caption, all texts escaped."""
+    names = "".join(f'<th scope="col">{escape_markup(name)}</th>' for name in head)
     cells = ("".join(f"<td>{escape_markup(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+    title = f"<caption>{escape_markup(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"

@@ -18,7 +18,7 @@ RELATIONS = {
     "add-remove": "add-remove: data sets of which one has one additional unit",
     "local": "local: each unit's report is private by itself, whatever the unit's values are",
     "label": "label: data sets that differ in one unit's label; the features are NOT protected",
-    "joint": "joint: everything that others see is protected; the unit's own actions are NOT covered",
+    "joint": "joint: a unit's values are protected in all that others see; its own actions are NOT covered",
 }
 UNITS = {
     "row": "row: one ROW is protected; persons with several rows are not covered without `groups`",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What attacks are given: the generator of a simulation, and the broadcasts of a fitted solver."""
+"""Inputs of attacks: the generator of a simulation, and the broadcasts of a fitted solver."""
 
 from typing import Any
 
@@ -25,6 +25,6 @@ def check_observations(game: Any, solver: Any) -> FloatArray:
         raise ValueError("the game must be the one that the solver was fitted on.")
     if len(observations) < 2:
         raise ValueError(
-            "the solver must have run at least two rounds: the first broadcast is of public things."
+            "the solver must have run at least two rounds: the first broadcast shows only public things."
         )
     return observations

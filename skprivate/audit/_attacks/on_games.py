@@ -23,7 +23,7 @@ from .inputs import check_generator, check_observations
 
 @dataclass(frozen=True, kw_only=True)
 class BayesResult:
-    """What the broadcasts of one run tell an adversary who knows the prior.
+    """Information of an adversary who knows the prior, from the broadcasts of one run.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class BayesResult:
         Pointwise leakage about all players together, in nats: the log of the largest factor by which a
         profile of types became likelier.
     leakages : ndarray of shape (n_players,)
-        The same about every single player.
+        The same for each single player.
     blind_gain, gain : float or None
-        Largest mean of 1 plus the cosine of the angle between all players' private vectors and a guess,
-        before and after; None: too many profiles to take the mean over.
+        Largest mean gain of a guess, before and after. The gain is 1 plus the cosine of the angle between the
+        guess and all players' private vectors. None: too many profiles for the mean.
     """
 
     types: FloatArray = field(repr=False, compare=False)
@@ -83,25 +83,25 @@ class BayesAdversary:
     Parameters
     ----------
     prior : TypePrior, JointPrior or TwoTypePrior
-        What the adversary knows before: finitely many types.
+        The adversary's prior knowledge: finitely many types.
 
     See Also
     --------
-    GradientMatchingAdversary : An attack that knows no prior.
-    skprivate.PrivateNashSolver : What this attacks.
+    GradientMatchingAdversary : An attack without a prior.
+    skprivate.PrivateNashSolver : The target of this attack.
 
     Notes
     -----
-    Given the broadcasts o, a player's path depends on its own costs alone. With every type in turn for all
-    players, the updates are replayed on o, which gives the estimates v that a player of that type would have
-    had, and the log of its likelihood up to a constant, ``-sum_k |o_k - v_k|_1 / M_k``. The likelihood of a
-    profile is the product over players. That is exact up to the grid of the noise, which is at least 2^-40
-    times as fine as its scale.
+    Given the broadcasts o, a player's path depends on its own costs alone. For each type in turn, the updates
+    are replayed on o with this type for all players. This gives the estimates v of a player of that type, and
+    the log of its likelihood up to a constant, ``-sum_k |o_k - v_k|_1 / M_k``. The likelihood of a profile is
+    the product over players. It is exact up to the grid of the noise, which is at least 2^-40 times as fine
+    as its scale.
 
-    **Privacy**: this is a simulation by someone who may see the broadcasts; it reads the public part of the
-    game and the prior, not the private vectors. No attack does better: `leakage`, of any broadcasts, is at
-    most the guarantee ``solver.privacy_guarantee(prior)``, a `leakages` at most that of the individual view,
-    and so is the log of the ratio of gains to blind gains of any adversary.
+    **Privacy**: this is a simulation by a person who may see the broadcasts. It reads the public part of the
+    game and the prior, not the private vectors. No attack does better. For any broadcasts, `leakage` is at
+    most the guarantee ``solver.privacy_guarantee(prior)``, and each of `leakages` is at most that of the
+    individual view. The same bound holds for the log of the ratio of gains to blind gains of any adversary.
 
     References
     ----------
@@ -131,7 +131,7 @@ class BayesAdversary:
         Parameters
         ----------
         game : QuadraticAggregativeGame or VaccinationGame
-            The game that was played, of which r alone is private. Its r is not read.
+            The game that was played. Only its r may be private, and r is not read.
         solver : PrivateNashSolver
             Fitted with ``store="observations"`` or "all".
 
@@ -142,7 +142,7 @@ class BayesAdversary:
         Raises
         ------
         TypeError, ValueError
-            The prior has another kind or does not fit the game; the game keeps something else private; the
+            The prior is of another kind or does not match the game. Something other than r is private. The
             solver stored no broadcasts, or a round had no noise.
         """
         posterior = type_posterior(self.prior, game.n_players)
@@ -166,18 +166,18 @@ def _log_likelihoods(game: Any, solver: Any, observations: FloatArray, types: Fl
         paths = replay(dynamics, solver.start_, observations, solver.steps_, solver.consensus_steps_)
         for o, v, scale in zip(observations, paths, solver.noise_scales_, strict=True):
             out[:, j] -= np.abs(o - v).sum(axis=1) / scale
-    # Of ratios alone something is asked: a constant keeps them from overflowing.
+    # Only ratios are needed: subtracting a constant avoids an overflow.
     return out - out.max(axis=1, keepdims=True)
 
 
 # Posteriors of players' types, for each kind of finite prior, from log-likelihoods of the types.
 
-# Profiles beyond which no mean over all of them is taken.
+# Largest number of profiles for a mean over all of them; set by hand.
 _MOST_PROFILES = 2**16
 
 
 class _TypePosterior(ABC):
-    """A finite prior: what it makes of the log-likelihoods of every player's types."""
+    """A finite prior: its posterior given the log-likelihoods of every player's types."""
 
     types: FloatArray
 
@@ -281,7 +281,7 @@ class _JointTypes(_TypePosterior):
 
 
 class _TwoTypes(_TypePosterior):
-    """A first player, and others who all are as it is with probability beta; else any other profile alike."""
+    """A first player; with probability beta all others have its type, else any other profile is as likely."""
 
     def __init__(self, prior: Any, n_players: int) -> None:
         self.types = np.broadcast_to(prior.types, (n_players, *prior.types.shape))
@@ -299,10 +299,10 @@ class _TwoTypes(_TypePosterior):
             start = self.first[kind] + likelihood[0, kind]
             alike = likelihood[1:, kind].sum()
             either = logsumexp(likelihood[1:], axis=1, keepdims=True)
-            # For one follower's type, all profiles of the others, less the one in which all are alike.
+            # For one follower's type, all profiles of the others, except the one with equal types.
             rows = likelihood[1:] + either.sum() - either
             with np.errstate(divide="ignore"):
-                # Rounding may make the part a little larger than the whole.
+                # Rounding may make the part slightly larger than the whole.
                 rows[:, kind] += np.log(-np.expm1(np.minimum(alike - rows[:, kind], 0.0)))
             rows = self.other + rows
             rows[:, kind] = np.logaddexp(rows[:, kind], self.same + alike)
@@ -315,7 +315,7 @@ class _TwoTypes(_TypePosterior):
         for kind in range(2):
             alike = likelihood[1:, kind].sum()
             best, gap = likelihood[1:].max(axis=1), likelihood[1:, kind] - likelihood[1:, 1 - kind]
-            # The best profile in which not all are alike: if the best of all is, one player differs.
+            # The best profile with unequal types: if the best of all has equal types, one player differs.
             unlike = best.sum() - (gap.min() if (gap > 0).all() else 0.0)
             for log_prior, value in ((self.same, alike), (self.other, unlike)):
                 if log_prior > -np.inf:
@@ -344,22 +344,22 @@ def type_posterior(prior: Any, n_players: int) -> _TypePosterior:
 
 
 Parameters = dict[str, FloatArray]
-# A guess beyond has diverged; its squares are still finite.
+# A larger guess has diverged; its squares are still finite.
 _LARGEST = 1e100
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientMatchingResult:
-    """How well the adversary's guess points in the direction of the players' private parameters.
+    """How close the direction of the adversary's guess is to the players' private parameters.
 
     Parameters
     ----------
     gain : float
         1 plus the cosine of the angle between all private parameters and the last guess; in [0, 2].
     gains : ndarray of shape (n_passes * (n_rounds - 1) + 1,)
-        The same of the first dummy and after every prediction.
+        The same for the first dummy and after every prediction.
     blind_gain : float or None
-        Largest mean gain of one guess for all games of the prior, made without listening; None: no prior.
+        Largest mean gain of one guess for all games of the prior, without broadcasts; None: no prior.
     guess : dict of str to ndarray
         The last guess, by the parameters' names.
     """
@@ -371,12 +371,12 @@ class GradientMatchingResult:
 
     @property
     def log_gain(self) -> float:
-        """Logarithm of the gain. It is NOT what leaked: a blind guess may have as much."""
+        """Logarithm of the gain. It is NOT the leakage: a blind guess may have the same gain."""
         return math.log(self.gain) if self.gain > 0 else -math.inf
 
     @property
     def log_ratio(self) -> float | None:
-        """Logarithm of the gain over the blind one, the honest figure once gains are averaged over runs."""
+        """Logarithm of the gain over the blind gain: the fair figure after averaging gains over runs."""
         return None if self.blind_gain is None else self.log_gain - math.log(self.blind_gain)
 
     def __str__(self) -> str:
@@ -394,43 +394,43 @@ class GradientMatchingAdversary:
     """Simulate an adversary who fits dummy costs to the broadcasts, by one gradient step per round.
 
     It sees the broadcasts o, the weights, the schedules and the public starting point. It simulates every
-    player's strategy with dummy parameters of the pseudo-gradient F, predicts the player's next broadcast and
-    descends the squared error of the prediction in the parameters.
+    player's strategy with dummy parameters of the pseudo-gradient F. Then it predicts the player's next
+    broadcast and descends the squared error of the prediction in the parameters.
 
     Parameters
     ----------
     step : float, default=0.1
         Size of the gradient steps, above 0.
     sign : {"corrected", "printed"}, default="corrected"
-        Sign of the dummy's step in the prediction. "printed" is that of the paper's eq. (10), which fits the
-        opposite of the parameters.
+        Sign of the dummy's step in the prediction. "printed" is the sign of the paper's eq. (10), which fits
+        the negative of the parameters.
     n_passes : int, default=1
-        How many times the adversary goes through the broadcasts.
+        Number of passes over the broadcasts.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the dummies, which are standard normal.
 
     See Also
     --------
-    BayesAdversary : The best that can be done with a finite prior.
-    skprivate.PrivateNashSolver : What this attacks.
+    BayesAdversary : The best possible attack with a finite prior.
+    skprivate.PrivateNashSolver : The target of this attack.
 
     Notes
     -----
-    The prediction of the next broadcast is, a broadcast standing in for the estimate,
-    ``sum_j L_ij o_j - l F(x, o_i)`` for "ye", and for "wang_nedic"
-    ``o_i + g sum_j L_ij (o_j - o_i) + P[x - l F(x, o_i)] - x``. x is the simulated strategy, of the
-    dummy. Gradients pass through the projection P as if it were the identity.
+    The prediction of the next broadcast uses a broadcast in place of the estimate. It is
+    ``sum_j L_ij o_j - l F(x, o_i)`` for "ye", and
+    ``o_i + g sum_j L_ij (o_j - o_i) + P[x - l F(x, o_i)] - x`` for "wang_nedic". x is the simulated strategy
+    of the dummy. Gradients ignore the projection P.
 
-    What is learnt: A and B of a `VaccinationGame` that keeps B private; the constant part r of any other
-    game with an affine pseudo-gradient, whose P and Q are public.
+    The attack learns A and B of a `VaccinationGame` that keeps B private. For any other game with an affine
+    pseudo-gradient, whose P and Q are public, it learns the constant part r.
 
-    **Privacy**: this is a simulation by someone who holds the true parameters; its figures are exact
+    **Privacy**: this is a simulation by a person who holds the true parameters. Its figures are exact
     functions of them, and nothing here is private. It is one attack: a low gain proves nothing. The gain
-    itself does not say what leaked, for a blind guess that knows the prior scores
-    ``1 + |E[theta / |theta|]|``, often nearly 2. The mean gain over games of the prior and their broadcasts
-    is at most exp(epsilon) times the blind one, epsilon the pointwise maximal leakage; the log of that ratio
-    is the honest figure. Proof: given o, the gain of any guess has a mean of at most exp(epsilon) times the
-    largest mean of a guess without o, by the definition of that leakage.
+    itself is not the leakage, because a blind guess that knows the prior has the gain
+    ``1 + |E[theta / |theta|]|``, often nearly 2. Let epsilon be the pointwise maximal leakage. The mean gain
+    over games of the prior and their broadcasts is at most exp(epsilon) times the blind gain. The log of that
+    ratio is the fair figure. Proof: given o, the mean gain of any guess is at most exp(epsilon) times the
+    largest mean gain of a guess without o. This is the definition of that leakage.
 
     References
     ----------
@@ -472,12 +472,12 @@ class GradientMatchingAdversary:
         Parameters
         ----------
         game : QuadraticAggregativeGame or VaccinationGame
-            The game that was played. The adversary knows what is public of it; what is private is compared
-            with its guess.
+            The game that was played. The adversary knows its public part. The private part is compared with
+            the guess.
         solver : PrivateNashSolver
             Fitted with ``store="observations"`` or "all".
         prior_games : iterable of games, default=None
-            Games drawn from the prior, for the gain of a blind guess. With few of them it is overrated.
+            Games drawn from the prior, for the gain of a blind guess. A small number overstates this gain.
 
         Returns
         -------
@@ -486,8 +486,8 @@ class GradientMatchingAdversary:
         Raises
         ------
         TypeError, ValueError
-            The game is not affine or keeps something else private; the solver stored no broadcasts, or fewer
-            than two; a parameter is out of its range; all private parameters are 0.
+            The game is not affine or keeps something else private. The solver stored no broadcasts, or fewer
+            than two. A parameter is out of its range. All private parameters are 0.
         OverflowError
             The guess diverges.
         """
@@ -527,7 +527,7 @@ class GradientMatchingAdversary:
             heard = solver.mixing_.at(k).average(o)
             base = o + solver.consensus_steps_[k] * (heard - o) if projects else heard
             error = base + direction * (moved - x) - following
-            # Of |error|^2, whose derivative by F is -2 direction length error.
+            # The derivative of |error|^2 by F is -2 direction length error.
             derivative = costs.derivative(2.0 * direction * length * error, x, o)
             guess = {name: part + self.step * derivative[name] for name, part in guess.items()}
             # Comparisons with nan are false.
@@ -538,12 +538,12 @@ class GradientMatchingAdversary:
 
 
 def blind_gain(games: Iterable[Any]) -> float:
-    """Return the largest mean gain over games that one guess for all of them has.
+    """Return the largest mean gain over games of one guess for all of them.
 
     Parameters
     ----------
     games : iterable of QuadraticAggregativeGame or VaccinationGame
-        Drawn from the prior, and of one size.
+        Games of one size, drawn from the prior.
 
     Returns
     -------
@@ -599,8 +599,8 @@ class ConstantCosts:
 class VaccinationCosts:
     """A and B of a vaccination game.
 
-    The pseudo-gradient is ``A - s (B' e + w B (1 - x))``: e = 1 - delta and s = 1 for "herd_immunity",
-    e = delta with B' e subtracted and s = -1 in the second term for "as_printed"; w = 1/N with own effect.
+    The pseudo-gradient is ``A - s (B' e + w B (1 - x))``. For "herd_immunity", e = 1 - delta and s = 1. For
+    "as_printed", e = delta with B' e subtracted, and s = -1 in the second term. w = 1/N with own effect.
     """
 
     def __init__(self, game: Any) -> None:
@@ -609,7 +609,7 @@ class VaccinationCosts:
 
     def truth(self, game: Any) -> Parameters:
         """Return the true parameters."""
-        # Q_ is B' or -B', and r_ is A less P_ 1, and less Q_ 1 where the risk falls.
+        # Q_ is B' or -B', and r_ is A minus P_ 1, and minus Q_ 1 if the risk falls.
         one = np.ones((game.n_players, game.n_dims))
         Q = np.broadcast_to(game.Q_, (game.n_players, game.n_dims, game.n_dims))
         prices = game.r_ + multiply(game.P_, one)
@@ -618,7 +618,7 @@ class VaccinationCosts:
         return {"A": prices + multiply(Q, one), "B": Q.swapaxes(1, 2)}
 
     def _features(self, x: FloatArray, aggregate: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what B' and what B are multiplied with."""
+        """Return the vectors with which B' and B are multiplied."""
         own = self.own * (1.0 - x)
         return (-aggregate, own) if self.rises else (aggregate - 1.0, -own)
 
@@ -631,10 +631,10 @@ class VaccinationCosts:
     def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
         """Return the derivative of ``sum(weights * gradient)`` by the parameters.
 
-        Each player's is divided by 1 plus the squared length of what its risks are multiplied with.
+        Each player's derivative is divided by 1 plus the squared length of the vectors of its risks.
         """
         shared, own = self._features(x, aggregate)
-        # Broadcasts with large noise would otherwise throw the guess far off, and farther in every round.
+        # Otherwise broadcasts with large noise would move the guess far off, and farther in every round.
         weights = weights / (1.0 + (shared**2 + own**2).sum(axis=1, keepdims=True))
         outer = shared[:, :, None] * weights[:, None, :] + weights[:, :, None] * own[:, None, :]
         return {"A": weights, "B": outer}
@@ -644,14 +644,14 @@ PrivateCosts = ConstantCosts | VaccinationCosts
 
 
 def private_costs_of(game: Any) -> PrivateCosts:
-    """Return the private parameters of a game in the form that the attack estimates."""
+    """Return the private parameters of a game, in the form in which the attack estimates them."""
     if not isinstance(game, QuadraticAggregativeGame | VaccinationGame):
         raise TypeError("game must be a QuadraticAggregativeGame or a VaccinationGame.")
     if game.private == {"r"}:
         return ConstantCosts(game)
     if isinstance(game, VaccinationGame):
         return VaccinationCosts(game)
-    raise ValueError('of a QuadraticAggregativeGame only r can be learnt: use private="r".')
+    raise ValueError('only r of a QuadraticAggregativeGame can be learnt: use private="r".')
 
 
 def multiply(matrices: FloatArray, vectors: FloatArray) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attacks on a platform of sites: who asked a released query, and copies of a site's model."""
+"""Attacks on a platform of sites: the person behind a released query, and copies of a site's model."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from .inputs import check_generator
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeAttackResult:
-    """How many released queries an attacker linked, in percent of them.
+    """Percentages of the released queries that an attacker linked.
 
     Parameters
     ----------
     mu : mapping of str to float
         Greatest distance at which the attacker links, by column.
     linked : float
-        Released queries with somebody of the attacker's table within `mu`, by all columns together.
+        Released queries with a person of the attacker's table within `mu`, by all columns together.
     reidentified : float
-        Released queries whose nearest person in the table, within `mu`, is the one who asked.
+        Released queries whose nearest person in the table, within `mu`, is the person of the query.
     column_linked, column_reidentified : mapping of str to float
         The same for an attacker who knows one column only.
     correct_orientation : mapping of str to float
@@ -60,33 +60,33 @@ class AttributeAttack:
     """Simulate an attacker who knows people's quasi-identifiers up to a little noise.
 
     The attacker holds a table of the same people: their quasi-identifiers plus normal noise. Every released
-    query is linked to the nearest person of the table when that person is within `mu`, by the Euclidean
-    distance over all quasi-identifiers; and once more by every column alone.
+    query is linked to the nearest person of the table if that person is within `mu`, by the Euclidean
+    distance over all quasi-identifiers. The same is done with each column alone.
 
     Parameters
     ----------
     mu : float or sequence of float, default=1e-3
-        Greatest distance at which the attacker links, above 0; one value, or one per column. In the units of
-        the data, or in shares of the public range where `run` gets bounds. Columns with unlike `mu` are
-        divided by it before distances are taken.
+        Greatest distance at which the attacker links, above 0; one value, or one per column. It is in the
+        units of the data, or in shares of the public range if `run` gets bounds. Columns with different `mu`
+        are divided by it before distances are computed.
     noise : float or sequence of float, default=1e-3
-        Standard deviation of what the attacker does not know, in the same units; at least 0.
+        Standard deviation of the noise in the attacker's table, in the same units; at least 0.
     random_state : int, RandomState, Generator or None, default=None
         Seed of that noise.
 
     See Also
     --------
     skprivate.preprocessing.TQMATransformer : The protection that this attacks.
-    skprivate.metrics.correct_orientation_score : What the attack's success per column is bounded by.
+    skprivate.metrics.correct_orientation_score : A bound on the attack's success per column.
 
     Notes
     -----
-    **Privacy**: this is a simulation by someone who holds the true queries; its figures are exact functions
+    **Privacy**: this is a simulation by a person who holds the true queries. Its figures are exact functions
     of them, and nothing here is private. It is one attack by one kind of attacker: a low figure is no proof
     of protection.
 
-    A coarsened query is linked by chance as well: with many people in the table, somebody is within `mu` of
-    any midpoint. ``linked`` counts those too, ``reidentified`` does not.
+    A coarsened query may also be linked by chance: with many people in the table, a person is within `mu` of
+    any midpoint. ``linked`` counts such links, ``reidentified`` does not.
 
     References
     ----------
@@ -131,12 +131,12 @@ class AttributeAttack:
         X : array-like or data frame of shape (n_queries, n_features)
             The true queries.
         X_released : array-like or data frame of shape (n_queries, n_features)
-            What leaves the people's hands: the same rows and columns in the same order.
+            The released queries: the same rows and columns in the same order.
         columns : sequence of str or int, default=None
             The quasi-identifiers, by name or by position. None: every column.
         bounds : pair or dict, default=None
             Public ``(lower, upper)`` of the quasi-identifiers, in the order of `columns`, or a dict
-            ``{column: (lower, upper)}``: `mu` and `noise` are then shares of these ranges.
+            ``{column: (lower, upper)}``. Then `mu` and `noise` are shares of these ranges.
 
         Returns
         -------
@@ -145,12 +145,12 @@ class AttributeAttack:
         Raises
         ------
         TypeError, ValueError
-            `mu` or `noise` is not a number in its range or has a wrong length; there is no such column; a
-            column does not hold numbers; `X` and `X_released` differ in shape; no query is complete.
+            `mu` or `noise` is not a number in its range or has a wrong length. A column does not exist or
+            does not hold numbers. `X` and `X_released` differ in shape. No query is complete.
 
         Notes
         -----
-        Queries that miss a value in one of the columns are left out.
+        Queries with a missing value in one of the columns are left out.
         """
         names, positions = _find_columns(X, columns)
         true, released = _numbers(X, positions, names), _numbers(X_released, positions, names)
@@ -161,7 +161,7 @@ class AttributeAttack:
             raise ValueError("no query has a value in every column.")
         mu = _per_column(self.mu, len(names), "mu", positive=True)
         noise = _per_column(self.noise, len(names), "noise", positive=False)
-        # In units of mu: what is within 1 is linked.
+        # In units of mu: rows within 1 are linked.
         lower, upper = (0.0, 1.0) if bounds is None else check_bounds(bounds, len(names), names)
         unit = mu * (upper - lower)
         true, released = true[complete] / unit, released[complete] / unit
@@ -187,8 +187,8 @@ def _result(
 
 
 def _link(known: FloatArray, released: FloatArray) -> tuple[float, float]:
-    """Return the percentages of released rows linked within 1, and linked to the person they are of."""
-    # Of equally near people one is taken, by the place alone: as often the right one as a fair guess.
+    """Return the percentages of released rows linked within 1, and linked to the right person."""
+    # Among equally near people the position decides, which is right as often as a random guess.
     distance, nearest = KDTree(known).query(released)
     within = distance <= 1
     right = within & (nearest == np.arange(len(released)))
@@ -213,7 +213,7 @@ def _find_columns(X: Any, columns: Sequence[Any] | None) -> tuple[list[str], lis
 
 
 def _numbers(X: Any, positions: list[int], names: list[str]) -> FloatArray:
-    """Return columns as floats; the message must not repeat a value that is none."""
+    """Return columns as floats; the message must not repeat a value that is not a number."""
     table = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     found = np.empty((len(table), len(positions)))
     for j, (position, name) in enumerate(zip(positions, names, strict=True)):
@@ -241,7 +241,7 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
-    """What came of one set of observations.
+    """The copy of a model from one set of observations.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class Extraction:
     surrogate_rmse : float
         Root mean squared distance of the copy's answers from the victim's on the test rows, in units of y.
     record_linkage : float or None
-        `skprivate.metrics.record_linkage_score` of the answers as observed, in percent; None: no answers of
+        `skprivate.metrics.record_linkage_score` of the observed answers, in percent; None: no answers of
         single sites were observed.
     surrogate : regressor
         The copy.
@@ -264,7 +264,7 @@ class Extraction:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelExtractionResult:
-    """How well one site's model was copied, with the platform's protection and without.
+    """How well one site's model was copied, with and without the platform's protection.
 
     Parameters
     ----------
@@ -275,18 +275,18 @@ class ModelExtractionResult:
     mse : float
         Mean squared error of the intact platform on the test rows.
     observed : Extraction or None
-        From the victim's column of what is opened, as the paper simulates it; None where the platform opens
-        no answer.
+        Copy from the victim's column of the opened answers, as in the paper's simulation. None if the
+        platform opens no answer.
     rescaled : Extraction or None
-        From the same column by an operator who knows that a swapped share is one of another site, of another
-        size.
+        Copy from the same column, by an operator who knows that a swapped share belongs to another site of
+        another size.
     ranked : Extraction or None
-        From the value at the rank at which the victim's share mostly is, wherever it was swapped to, by an
-        operator who knows that rank.
+        Copy from the values at the most frequent rank of the victim's share, wherever it was swapped to, by
+        an operator who knows that rank.
     predictions : Extraction
-        From the platform's predictions alone, which anybody gets who may ask, whatever the protection.
+        Copy from the platform's predictions alone, which every user can get, whatever the protection.
     unprotected : Extraction
-        From the victim's own answers, had every site answered in the open.
+        Copy from the victim's own answers, as if every site answered in the open.
     """
 
     victim: Any
@@ -332,9 +332,9 @@ class ModelExtractionResult:
 class ModelExtractionAttack:
     """Simulate an operator who copies a site's model from its answers to fake queries.
 
-    The operator sends as many fake queries as the victim has rows, takes what arrives in the victim's column
-    for its answers, fits a surrogate model on them and puts it in the victim's place. If predictions stay as
-    good, the site has become dispensable.
+    The operator sends as many fake queries as the victim has rows, and takes the values in the victim's
+    column as its answers. It fits a surrogate model on them and replaces the victim's model by it. If the
+    predictions remain as good, the platform no longer needs the site.
 
     Parameters
     ----------
@@ -343,10 +343,10 @@ class ModelExtractionAttack:
     n_queries : int, default=None
         Number of fake queries. None: as many as the victim has rows.
     surrogate : regressor, default=None
-        The copy's kind. None: a Gaussian `skprivate.collaborative.LocalAverageRegressor`, its bandwidth by
-        cross-validation.
+        Model of the copy. None: a Gaussian `skprivate.collaborative.LocalAverageRegressor`, with its
+        bandwidth by cross-validation.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of fake queries that are drawn.
+        Seed of drawn fake queries.
 
     See Also
     --------
@@ -355,19 +355,19 @@ class ModelExtractionAttack:
 
     Notes
     -----
-    The platform itself is not changed; every copy is tried in a shallow copy of it.
+    The platform itself is not changed. Every copy is tried in a shallow copy of the platform.
 
-    What is opened are shares of the synthesis, in proportion to a site's size. ``observed`` divides the
-    victim's column by the victim's size, as if it were its own; when it was swapped it is another site's, and
-    where the victim is larger than the others that error of scale is nearly all that makes this copy bad.
+    The opened values are shares of the synthesis, in proportion to a site's size. ``observed`` divides the
+    victim's column by the victim's size, as if the share were its own. A swapped share belongs to another
+    site. If the victim is larger than the others, this wrong scale is nearly the whole error of the copy.
     ``rescaled`` divides by the mean size of the others instead. ``ranked`` needs no column: all values of a
-    query are opened, and a site that is larger, or whose people differ, stands out among them.
+    query are opened, and a site that is larger, or whose people differ, is conspicuous among them.
 
-    **Privacy**: this is a simulation by someone who holds every site's model; its figures are exact functions
-    of them. Swapping hides which answer is whose from who does not know the sites, not what the sites agree
-    on: where they hold the same kind of people, ``rescaled``, and ``predictions`` without any opened answer,
-    are nearly as good as a copy from open answers. Only limits on who may ask, and how often, stand against
-    that.
+    **Privacy**: this is a simulation by a person who holds every site's model. Its figures are exact
+    functions of them. Swapping hides the site of an answer from a person who does not know the sites. It does
+    not hide common properties of the sites. If the sites hold the same kind of people, ``rescaled`` is nearly
+    as good as a copy from open answers. So is ``predictions``, without any opened answer. Only limits on the
+    users and their number of queries help against that.
 
     References
     ----------
@@ -430,7 +430,7 @@ class ModelExtractionAttack:
             Fake queries. None: drawn uniformly within `bounds`.
         bounds : pair or dict, default=None
             Public ``(lower, upper)`` of the features: scalars, arrays, or ``{column: (lower, upper)}``. They
-            also scale the features of the default surrogate; None: by the range of `queries`.
+            also scale the features of the default surrogate. None: the range of `queries` scales them.
 
         Returns
         -------
@@ -439,7 +439,8 @@ class ModelExtractionAttack:
         Raises
         ------
         ValueError
-            No such site; neither `queries` nor `bounds`; too few `queries`; a site does not answer.
+            The site does not exist. Neither `queries` nor `bounds` are given, or there are too few `queries`.
+            A site does not answer.
         """
         victim, n_queries = self._choose(platform)
         queries = self._fake_queries(X_test, n_queries, queries, bounds)
@@ -476,11 +477,11 @@ class ModelExtractionAttack:
         names = list(X_test.columns) if hasattr(X_test, "columns") else None
         lower, upper = check_bounds(bounds, np.shape(X_test)[1], names)
         drawn = check_generator(self.random_state).uniform(lower, upper, size=(n_queries, len(lower)))
-        # The same kind of table as the test rows: sites may ask for columns by name.
+        # The same kind of table as the test rows, because sites may select columns by name.
         return drawn if names is None else type(X_test)(dict(zip(names, drawn.T, strict=True)))
 
     def _model(self, queries: Any, bounds: Any) -> Any:
-        """Return the surrogate, to be fitted."""
+        """Return the unfitted surrogate."""
         if self.surrogate is not None:
             return clone(self.surrogate)
         if bounds is None:
@@ -501,12 +502,12 @@ class _Trial:
         perturber = platform.query_perturber_
         self.inputs = queries if perturber is None else perturber.transform(queries)
         sizes = np.asarray(platform.site_sizes_, dtype=np.float64)
-        # What is opened are the sites' shares of the synthesis, in these units of their answers.
+        # The opened values are the sites' shares of the synthesis, in these units of their answers.
         self.units = sizes / sizes.mean()
         answers = platform.site_responses(queries)
         if answers.shape != (len(queries), len(sizes)):
             raise ValueError("platform must be a collaborative regressor whose sites all answer.")
-        # A site that has nothing to say submits 0.
+        # A site without an answer submits 0.
         self.submitted = np.nan_to_num(answers) * self.units
         self.truth = platform.site_responses(X_test)[:, victim]
 
@@ -514,16 +515,16 @@ class _Trial:
         return float(np.mean((platform.predict(self.X_test) - self.y_test) ** 2))
 
     def column(self, opened: FloatArray) -> FloatArray:
-        """Take the victim's column for its answers."""
+        """Return the victim's column as its answers."""
         return opened[:, self.victim] / self.units[self.victim]
 
     def extract_opened(self, queries: Any) -> dict[str, Extraction | None]:
-        """Return what comes of the values that the operator sees; None where no value of a site is opened."""
+        """Return the copies from the values that the operator sees; None if no value of a site is opened."""
         if not hasattr(self.platform.aggregator_, "transform"):
             return dict.fromkeys(("observed", "rescaled", "ranked"))
         opened = np.asarray(self.platform.observe(queries), dtype=np.float64)
         linkage = float(record_linkage_score(self.submitted, opened))
-        # The rank at which the victim's share mostly is.
+        # The most frequent rank of the victim's share.
         ranks = np.sum(self.submitted > self.submitted[:, [self.victim]], axis=1)
         usual = np.bincount(ranks).argmax()
         others = np.delete(self.units, self.victim)
@@ -535,7 +536,7 @@ class _Trial:
         }
 
     def extract(self, answers: FloatArray, record_linkage: float | None = None) -> Extraction:
-        """Fit the surrogate on what is held for the victim's answers, and put it in the victim's place."""
+        """Fit the surrogate on the supposed answers of the victim, and replace the victim's model by it."""
         surrogate = clone(self.model).fit(self.inputs, answers)
         replaced = copy.copy(self.platform)
         replaced.estimators_ = {**replaced.estimators_, replaced.sites_[self.victim]: surrogate}

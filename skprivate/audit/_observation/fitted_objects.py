@@ -293,11 +293,9 @@ def predictions_of(model: Any, X: Any) -> dict[str, Any]:
     """Return the outputs of a fitted object on these rows."""
     found = {}
     for name in ("transform", "predict"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            part = model[:-1] if name == "transform" and hasattr(model, "steps") else model
-            method = getattr(part, name, None)
-            found[name] = None if method is None else _result_of(functools.partial(method, X))
+        part = model[:-1] if name == "transform" and hasattr(model, "steps") else model
+        method = getattr(part, name, None)
+        found[name] = None if method is None else _quietly(functools.partial(method, X))
     return found
 
 

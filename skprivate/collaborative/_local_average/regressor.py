@@ -374,13 +374,13 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Cross-validation has five folds, row i in fold i mod 5 (with fewer rows than five, a fold per row), and
-    at most 1,000 rows are predicted, evenly spaced, so that the time grows with the number of rows only. Of
-    sizes that do equally well the largest is taken. A single row can leave nothing out: the bandwidth is
-    then 1.
+    Cross-validation has five folds, row i in fold i mod 5 (with fewer rows than five, a fold per row), and at
+    most 1,000 rows are predicted, evenly spaced, so that the time grows with the number of rows only. Of
+    sizes that do equally well the largest is taken. A single row can leave nothing out: the bandwidth is then
+    1.
 
-    Gaussian and Laplace weights are positive everywhere. Where all of them are too small for a float they are
-    taken relative to the nearest row's, so that the prediction is the limit, the nearest row's y.
+    Gaussian and Laplace weights are positive everywhere. If all of them are too small for a float, they are
+    taken relative to the nearest row's. The prediction is then the limit: the nearest row's y.
 
     **Privacy.** Nothing is protected: the fitted object holds the rows themselves (``releases_state`` is
     False). Never publish it, or a pickle of it; it stays at the site that owns the rows. Its predictions show
@@ -506,7 +506,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         return self.responses(X)[0]
 
     def support(self, X: Any) -> NDArray[np.bool_]:
-        """Tell around which queries some row has a positive weight.
+        """Return around which queries some row has a positive weight.
 
         Parameters
         ----------

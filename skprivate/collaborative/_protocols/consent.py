@@ -31,9 +31,9 @@ class ConsentBox(Roster):
     each member gets its piece encrypted. A member's consent hands its pieces of this query's columns to
     the opener. There is no dealer, and all but one of the pieces say nothing about the key.
 
-    This is not the same as a key that is cut into shares once. Such shares, shown for one query, open
-    every other; here a column opens once every member has consented to it under one query id, and a member
-    consents to no other columns under the same id.
+    This is not the same as a key that is cut into shares once. Such shares, shown for one query, open every
+    other one. Here a column opens once every member has consented to it under one query id. A member consents
+    to no other columns under the same id.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class ConsentBox(Roster):
     Notes
     -----
     **Privacy.** Not differential privacy. Without the consent of every member the columns stay sealed by
-    AES-256-GCM, whoever else works together; the number of queries shows in a message's length. With
-    all consents the opener sees every value. A site that seals wrong values, or members who tell what was
-    opened, are not prevented. A message that is missing, altered, replayed, of another query, site or roster
+    AES-256-GCM, whoever else works together; the number of queries shows in a message's length. With all
+    consents the opener sees every value. Nothing prevents a site from sealing wrong values, or members from
+    passing on what was opened. A message that is missing, altered, replayed, of another query, site or roster
     is refused, and then nothing opens. A query is its id, its rows and the names of its columns: every key,
     seal and tag is derived from their digest, so that a member who was asked other rows under the same id
     opens and consents to nothing of the rest, nor the rest to its column. Query ids must be fresh
@@ -195,7 +195,7 @@ class ConsentBox(Roster):
             )
             for sender, column in zip(self._order, columns, strict=True)
         ]
-        # Last: what this member can tell from the right columns uses up no query id.
+        # Last: what this member can find out from the right columns uses up no query id.
         self._note_rows(key, asked)
         if not key.remember(framed(b"consent", self._digest, asked.query_id), sealed_digest):
             raise ConsentError("this member consented to other columns under the same query id.")

@@ -15,17 +15,17 @@ member (X25519, HKDF-SHA256, bound to both public keys and the protocol), the ke
 
     x_i = (a_i, 0, 0) + sum_{j > i} s_ij - sum_{j < i} s_ji    modulo 2^64.
 
-*Exactness.* In the sum over all sites of one binding each s_ij occurs once with each sign, so that the sum is
-that of (a_i, 0, 0), modulo 2^64. It is the sum of the integers where that is below 2^63 in magnitude, which
-the driver makes sure of before anything is charged (`Plan.check_room` of the masked total of rows). Where a
-site had another binding, or another key, at least one stream is left over: both last words are 0 then with
-probability 2^-128, and the driver opens nothing.
+*Exactness.* In the sum over all sites of one binding each s_ij occurs once with each sign. So the sum is that
+of (a_i, 0, 0), modulo 2^64. It is the sum of the integers where that is below 2^63 in magnitude, which the
+driver makes sure of before anything is charged (`Plan.check_room` of the masked total of rows). If a site had
+another binding, or another key, at least one stream is left over. Both last words are then 0 with probability
+2^-128, and otherwise the driver opens nothing.
 
 *What is learned.* Proof and assumptions are those of masked sums (:doc:`/proofs/swapping`), in the group of
 n + 2 words modulo 2^64, in its case of a stream: every two honest sites share a stream that nobody else can
-tell from uniform words, and that occurs in no other message, because b is a digest of all that is asked, and
-a site masks once under one id (`SiteState`). So the driver, together with any sites but two, learns the sum
-over the others and nothing else; of fewer than all replies, nothing.
+distinguish from uniform words, and that occurs in no other message, because b is a digest of all that is
+asked, and a site masks once under one id (`SiteState`). So the driver, together with any sites but two,
+learns the sum over the others and nothing else; of fewer than all replies, nothing.
 """
 
 import hashlib
@@ -111,8 +111,8 @@ def plan_digest(plan: Plan) -> str:
 def try_plan(plan: Plan, schema: RowSchema) -> None:
     """Raise if a plan fails for some rows that a schema may read: whether it does must not depend on them.
 
-    It is tried on made-up rows: every label, every kind of observation, and the least and the largest
-    numbers, where an axis, a grid or a loss fails if it does for any number.
+    It is tried on artificial rows: every label, every kind of observation, and the least and the largest
+    numbers. If an axis, a grid or a loss fails for any number, it fails for those.
     """
     if isinstance(plan, DescriptionPlan):
         # No cell is an error.

@@ -82,7 +82,7 @@ def join_key(pieces: Iterable[bytes]) -> bytes:
 
 
 def seal(key: bytes, content: bytes, context: bytes) -> bytes:
-    """Encrypt under AES-256-GCM, bound to a context that is not sent; a fresh nonce stands in front."""
+    """Encrypt under AES-256-GCM, bound to a context that is not sent; a fresh nonce comes first."""
     nonce = os.urandom(NONCE_BYTES)
     return nonce + library().AESGCM(key).encrypt(nonce, content, context)
 
@@ -103,8 +103,8 @@ def unseal(key: bytes, message: bytes, context: bytes) -> bytes:
 def stretch(key: bytes, context: bytes, length: int) -> bytes:
     """Return so many bytes for one context under a uniform key (SHAKE-256 of the one behind the other).
 
-    Two contexts give bytes that tell nothing about each other; one context must not be stretched to two
-    lengths, of which the shorter is the start of the longer.
+    Two contexts give bytes that reveal nothing about each other. Do not stretch one context to two lengths:
+    the shorter is the start of the longer.
     """
     return hashlib.shake_256(key + context).digest(length)
 
@@ -252,7 +252,7 @@ class SiteKey:
         peer_public : bytes of length 32
             The other's `public`.
         purpose : bytes
-            A label of the protocol; secrets for two purposes tell nothing about each other.
+            A label of the protocol; secrets for two purposes reveal nothing about each other.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class SiteKey:
         return secret
 
     def remember(self, label: bytes, content: bytes) -> bool:
-        """Note what is done under a label, for good; later calls tell whether it is the same.
+        """Note what is done under a label, for good; later calls return whether it is the same.
 
         Parameters
         ----------

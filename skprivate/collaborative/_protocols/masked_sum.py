@@ -38,10 +38,10 @@ _BLOCK_ROWS = 1024
 class MaskedSum(Roster):
     """Secure aggregation: each site masks its answers, and only the sum over all sites can be read.
 
-    Every two sites share a secret; for one query both stretch it to the same random words, which one adds to
-    its answers and the other subtracts. Each message alone is uniformly random; in the sum over
-    all sites the masks cancel exactly. **A site that drops out stops the query**: the masks of the
-    others no longer cancel, and nothing is returned rather than a wrong sum.
+    Every two sites share a secret. For one query both stretch it to the same random words; one site adds them
+    to its answers and the other subtracts them. Each message alone is uniformly random; in the sum over all
+    sites the masks cancel exactly. **A site that drops out stops the query**: the masks of the others no
+    longer cancel, and nothing is returned rather than a wrong sum.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class MaskedSum(Roster):
     **Privacy.** Not differential privacy. Assumed: a platform and sites that follow the protocol but are
     curious, public keys that are authentic, and X25519, HKDF-SHA256, SHAKE-256 and AES-256. Then the
     platform, together with up to m - 2 of the m sites, learns of the others only the two sums over them; with
-    m - 1 sites it learns the last one's answer as the difference. What the sums tell is not protected:
+    m - 1 sites it learns the last one's answer as the difference. What the sums reveal is not protected:
 
     - the sum of sizes shows how many sites, or which, are active, and if it is one, its answer;
     - one query put to two rosters that differ in one site gives that site's answer as a difference, and so do
@@ -95,8 +95,8 @@ class MaskedSum(Roster):
     pair's secret and that digest, or from 33 rows on the AES-256 stream of such a key, so that no mask serves
     two queries. Proof, with what is assumed of the cryptography: :doc:`/proofs/swapping`.
 
-    Binding does not stop differencing: every opened sum tells about rows near the query. Let a query be
-    opened once, limit the number of queries, and add noise to sums that many may see.
+    Binding does not stop differencing: every opened sum reveals information about rows near the query. Let a
+    query be opened once, limit the number of queries, and add noise to sums that many may see.
 
     A site must never mask under the same query id twice: its `SiteKey` remembers the ids, and the rows
     that they stood for, and refuses. The memory is lost with the process, so a site that restarts makes a
@@ -245,8 +245,8 @@ class MaskedSum(Roster):
 def _masks(secrets: list[bytes], binding: bytes, n_rows: int) -> Iterator[tuple[int, bytes | memoryview]]:
     """Yield the first row of each block, and its masks: of one secret after the other, 64 bytes a row.
 
-    The next block may take the place of the last in memory. A binding tells the number of rows, so that it is
-    stretched to one length; the labels differ in their first byte.
+    The next block may take the place of the last in memory. A binding determines the number of rows, so that
+    it is stretched to one length. The labels differ in their first byte.
     """
     if n_rows <= _STRETCHED_ROWS:
         context = b"words" + binding

@@ -9,9 +9,9 @@ The encoding that is hashed is a sequence of byte strings, each behind its lengt
 4. the shape: two whole numbers of 8 bytes (big-endian);
 5. ``names``, and then one string per column, its name in UTF-8; or ``no names``;
 6. ``<f8``, and then one string with all rows, row by row, as little-endian doubles bit for bit; or
-   ``cells``, and then one string per cell, row by row, whose first byte tells its kind: ``N`` None, ``M``
-   missing (NaN), ``B`` a truth value, ``I`` a whole number in decimal digits, ``F`` a double in
-   little-endian order, ``S`` text in UTF-8.
+   ``cells``, and then one string per cell, row by row, whose first byte is its kind: ``N`` None, ``M``
+   missing (NaN), ``B`` a truth value, ``I`` a whole number in decimal digits, ``F`` a double in little-endian
+   order, ``S`` text in UTF-8.
 
 **Proof that it is injective.** A sequence of strings behind their lengths is read back in one way. The
 strings 1 to 4 are at fixed places and give the number of columns; the fifth says whether so many names
@@ -50,7 +50,7 @@ DIGEST_BYTES = 32
 _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 #: Cells of a table that is not numeric; anything else has no form in JSON.
 _CELLS = (str, bool, int, float, type(None))
-#: Up to here a double tells every whole number from the next.
+#: Up to here a double distinguishes every whole number from the next.
 _EXACT = 2**53
 #: A platform makes room for a row before it has seen one: 8 MiB for as many features.
 _MOST_FEATURES = 2**20

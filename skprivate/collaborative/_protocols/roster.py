@@ -186,7 +186,7 @@ class Roster:
 
     def _link(self, key: SiteKey, peer: bytes, use: bytes, binding: bytes) -> bytes:
         """Return the key of one query between two key pairs, for one use."""
-        # The binding tells roster and query, and all but the last are of fixed length.
+        # The binding identifies roster and query, and all but the last are of fixed length.
         return expand(key.agree(peer, self._protocol), self._digest + binding + use)
 
     def _context(self, use: bytes, binding: bytes, *names: str, about: bytes = b"") -> bytes:

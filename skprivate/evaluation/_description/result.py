@@ -15,6 +15,7 @@ from ...accounting._statements.html import (
     Figures,
     aligned,
     document,
+    html_table,
     label_blocks,
     label_fragment,
     label_of_spent,
@@ -330,15 +331,10 @@ class TableDescription:
 
     def _section(self) -> str:
         heads = ("Column", "Statistic", "Estimate", f"Interval, {self.confidence:.0%}")
-        head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-        body = "\n".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in _cells(line)) + "</tr>"
-            for line in self.lines()
-        )
+        table = html_table(heads, map(_cells, self.lines()), "Statistics")
         return (
             '<section class="skprivate-label" aria-label="Table One">\n<p class="sp-title">Table One</p>\n'
-            f"<p>{escape(self._heading())}</p>\n<table><caption>Statistics</caption>\n"
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n"
+            f"<p>{escape(self._heading())}</p>\n{table}\n"
             f"<p><small>{escape(self._foot())}</small></p>\n</section>"
         )
 

@@ -6,8 +6,6 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from ...accounting._statements.html import aligned
 from ...utils._public_module import public_module
 from .scores import Plan
@@ -172,25 +170,6 @@ class LifeStudyPlan(Plan):
     unknowns: tuple[str, ...]
     source: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON; exact numbers become text such as "9/10".
-
-        An infinite half-width, of fits that warned, is None.
-        """
-        return _finite(super().to_dict())
-
-    def to_frame(self) -> Any:
-        """Return the table as a DataFrame of pandas, one row for each variant, epsilon and number of rows.
-
-        Raises
-        ------
-        ImportError
-            pandas is not installed.
-        """
-        import pandas as pd
-
-        return pd.DataFrame([self._record(row) for row in self.table])
-
     def _record(self, row: PlannedHalfWidths) -> dict[str, Any]:
         return {
             "variant": row.variant,
@@ -244,11 +223,3 @@ class LifeStudyPlan(Plan):
 
 def _numbers(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:.2g}" for value in values)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

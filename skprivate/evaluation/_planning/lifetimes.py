@@ -173,8 +173,7 @@ def draw_from_public(public: Any, estimator: Any) -> Draw:
     X, y = check_public(public, np.asarray)
     if is_structured(y) and len(y.dtype.names or ()) != 2:
         raise ValueError("public targets must be numbers, or records of event and time.")
-    with config_context(allow_seeds=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with config_context(allow_seeds=True), warnings.catch_warnings(action="ignore"):
         model = quieten(estimator, "epsilon", 0).fit(X, y)
     design = _Design(X, estimator, len(model.coef_))
     ends = _ends_of(y) if is_structured(y) else None
@@ -313,8 +312,7 @@ def widths_of_fit(model: Any, X: Any, y: Any, X_at: Any, q: float) -> FitWidths:
 
     Those of quantiles of times are relative: the root of the ratio of the ends, minus 1.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UtilityWarning)
+    with warnings.catch_warnings(action="ignore", category=UtilityWarning):
         model.fit(X, y)
     # Trial fits need the width alone, and no warning.
     _, interval = model._with_intervals(X_at, q, 0.9)

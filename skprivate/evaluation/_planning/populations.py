@@ -229,15 +229,11 @@ def models_of_labels(labels: bool, n_rows: int) -> dict[str, Any]:
     else:
         linear = {"ridge": RidgeCV(np.logspace(-1, 3, 9))}
         boosting = HistGradientBoostingRegressor(**small)
-    found = {}
+    found, imputer = {}, SimpleImputer(keep_empty_features=True)
     for name, model in linear.items():
-        found[name] = make_pipeline(_imputer(), StandardScaler(), model)
-        found[f"{name}, on ranks"] = make_pipeline(_imputer(), ranks, StandardScaler(), model)
+        found[name] = make_pipeline(imputer, StandardScaler(), model)
+        found[f"{name}, on ranks"] = make_pipeline(imputer, ranks, StandardScaler(), model)
     return {**found, "boosting": boosting}
-
-
-def _imputer() -> SimpleImputer:
-    return SimpleImputer(keep_empty_features=True)
 
 
 def predict(model: Any, X: FloatArray, n_classes: int) -> FloatArray:
@@ -294,7 +290,10 @@ def measure_signal(
     models = models_of_labels(bool(n_classes), len(y))
     seed = int(rng.integers(2**31))
     full = {name: _cross_predict(one, X, y, n_classes, _FOLDS, seed) for name, one in models.items()}
-    losses = {name: _losses(found, y) for name, found in full.items()}
+    losses = {
+        name: -np.log(found[np.arange(len(y)), y]) if n_classes else (found - y) ** 2
+        for name, found in full.items()
+    }
     best = min(losses, key=lambda name: losses[name].mean())
     equal = [best]
     for name, loss in losses.items():
@@ -327,18 +326,17 @@ def _cross_predict(
     model: Any, X: FloatArray, y: NDArray[Any], n_classes: int, folds: int, seed: int
 ) -> FloatArray:
     found = np.zeros((len(y), n_classes) if n_classes else len(y))
-    splitter: Any = KFold
-    if n_classes:
-        splitter, folds = StratifiedKFold, min(folds, int(np.bincount(y)[np.unique(y)].min()))
-    for train, test in splitter(folds, shuffle=True, random_state=seed).split(X, y):
+    for train, test in splitter(y, bool(n_classes), folds, seed).split(X, y):
         found[test] = predict(clone(model).fit(X[train], y[train]), X[test], n_classes)
     return found
 
 
-def _losses(found: FloatArray, y: NDArray[Any]) -> FloatArray:
-    if found.ndim == 1:
-        return (found - y) ** 2
-    return -np.log(found[np.arange(len(y)), y])
+def splitter(y: Any, labels: bool, folds: int, seed: int) -> Any:
+    """Return a splitter into folds: of labels stratified, and at most as many as the smallest class."""
+    if not labels:
+        return KFold(folds, shuffle=True, random_state=seed)
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    return StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
 
 
 def _strength(found: FloatArray, y: NDArray[Any]) -> float:

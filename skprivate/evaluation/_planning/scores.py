@@ -353,6 +353,7 @@ def evaluation_half_width(score: float, n: int, epsilon: Fraction, share: float,
 class Plan:
     """The common part of both plans: plain values, text and HTML."""
 
+    table: tuple[Any, ...]
     unknowns: tuple[str, ...]
     source: str
 
@@ -362,9 +363,27 @@ class Plan:
         return f"computed from {self.source} rows: nothing was spent"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON; exact numbers become text such as "9/10"."""
+        """Return everything as plain values for JSON.
+
+        Exact numbers become text such as "9/10". An infinite half-width, of fits that warned, becomes None.
+        """
         fields: Any = self
         return _plain({**asdict(fields), "mark": self.mark})
+
+    def to_frame(self) -> Any:
+        """Return the table as a DataFrame of pandas, one row for each entry of the table.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(list(map(self._record, self.table)))
+
+    def _record(self, row: Any) -> dict[str, Any]:
+        return asdict(row)
 
     def _as_text(self, title: str, lines: Iterable[str]) -> str:
         unknown = (f"- {text}" for text in self.unknowns)
@@ -458,18 +477,6 @@ class StudyPlan(Plan):
     unknowns: tuple[str, ...]
     source: str
 
-    def to_frame(self) -> Any:
-        """Return the table as a DataFrame of pandas, one row for each epsilon.
-
-        Raises
-        ------
-        ImportError
-            pandas is not installed.
-        """
-        import pandas as pd
-
-        return pd.DataFrame([asdict(row) for row in self.table])
-
     def __str__(self) -> str:
         rows = [
             f"{row.epsilon:>8g}  {row.score:>10.3f}  {row.lower:.3f} to {row.upper:.3f}" for row in self.table
@@ -511,4 +518,6 @@ def _plain(value: Any) -> Any:
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return str(value) if isinstance(value, Fraction) else value

@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -22,7 +22,7 @@ from ...domain import TableDomain
 from ...noise._mechanisms import warn_of_large_delta
 from ...utils import check_bounds, check_probability
 from ...utils._compat import safe_indexing
-from .populations import PublicRows, World
+from .populations import PublicRows, World, splitter
 
 #: Rows on which a fit is scored.
 N_TEST = 10_000
@@ -63,6 +63,10 @@ def warn_of_planned_delta(estimator: Any, param_name: str, n: int) -> None:
 
 def prepare(estimator: Any, domain: Any, target: Any) -> Any:
     """Return a clone without ledgers, with the declarations that the estimator itself lacks."""
+    if domain is not None and not isinstance(domain, TableDomain | dict):
+        if not isinstance(domain, tuple | list) or len(domain) != 2:
+            raise TypeError("domain must be a TableDomain, or bounds (lower, upper).")
+        check_bounds(domain, max(np.size(domain[0]), np.size(domain[1]), 1))
     copy = clone(estimator)
     names = copy.get_params()
     copy.set_params(**{name: None for name in names if name.split("__")[-1] == "ledger"})
@@ -77,14 +81,6 @@ def prepare(estimator: Any, domain: Any, target: Any) -> Any:
         # A domain of the estimator declares the bounds.
         missing = {name: value for name, value in missing.items() if name in ("classes", "bounds_y")}
     return copy.set_params(**{name: value for name, value in missing.items() if value is not None})
-
-
-def check_domain(domain: Any) -> None:
-    """Raise TypeError or ValueError if this is neither a domain nor bounds."""
-    if domain is not None and not isinstance(domain, TableDomain | dict):
-        if not isinstance(domain, tuple | list) or len(domain) != 2:
-            raise TypeError("domain must be a TableDomain, or bounds (lower, upper).")
-        check_bounds(domain, max(np.size(domain[0]), np.size(domain[1]), 1))
 
 
 def run_world(
@@ -132,8 +128,7 @@ def run_world(
     if in_fit:
         steps = getattr(estimator, "steps", None)
         options[f"{steps[-1][0]}__is_public" if steps else "is_public"] = is_public
-    with config_context(allow_seeds=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with config_context(allow_seeds=True), warnings.catch_warnings(action="ignore"):
         if alone is not None:
             score_alone = float(scorer(alone.fit(safe_indexing(X, is_public), y[is_public]), test, y_test))
             few = np.arange(n + n_public) < n_public * (_FOLDS - 1) // _FOLDS
@@ -163,18 +158,11 @@ def cross_validate_quiet(
     estimator: Any, param_name: str, X: Any, y: Any, labels: bool, scorer: Any, seed: int
 ) -> FloatArray:
     """Return the scores of the estimator with hardly any noise, on each fold of the public rows."""
-    with config_context(allow_seeds=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with config_context(allow_seeds=True), warnings.catch_warnings(action="ignore"):
         quiet = quieten(estimator, param_name, seed)
-        scores: FloatArray = cross_val_score(quiet, X, y, cv=_splitter(y, labels, seed), scoring=scorer)
+        folds = splitter(y, labels, _FOLDS, seed)
+        scores: FloatArray = cross_val_score(quiet, X, y, cv=folds, scoring=scorer)
     return scores
-
-
-def _splitter(y: Any, labels: bool, seed: int) -> Any:
-    if not labels:
-        return KFold(_FOLDS, shuffle=True, random_state=seed)
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    return StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
 
 
 def base_score(y: Any, labels: bool, scorer: Scorer) -> float:
@@ -202,11 +190,10 @@ def public_model(known: PublicRows, labels: bool, scorer: Scorer, seed: int) -> 
             "logistic regression": LogisticRegression(max_iter=1000),
         }
     found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         for name, model in models.items():
             steps = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), model)
-            folds = _splitter(known.y, labels, seed)
+            folds = splitter(known.y, labels, _FOLDS, seed)
             scores = cross_val_score(steps, known.table.encoded, known.y, cv=folds, scoring=scorer)
             whole = make_pipeline(FunctionTransformer(known.table.encode), steps)
             error = float(scores.std(ddof=1) / np.sqrt(len(scores)))

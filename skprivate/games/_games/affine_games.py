@@ -261,7 +261,8 @@ class QuadraticAggregativeGame(AffineGame):
     The derivative of f_i by the own strategy x_i, as delta = (x_i + the others) / N holds it too, is ``P x +
     Q delta + r`` from x plus 1/N times the derivative ``Q' x`` by delta. Hence ``P_ = P + Q' / N`` with the
     own effect and ``P_ = P`` without. P must be symmetric: ``x' P x / 2`` has the gradient ``(P + P') x / 2``
-    and cannot tell P from its symmetric part. A pseudo-gradient without a cost is an `AggregativeGame`'s.
+    and does not distinguish P from its symmetric part. A pseudo-gradient without a cost is an
+    `AggregativeGame`'s.
 
     `solve` finds the equilibrium without a projection from one linear system of size n for the mean; with a
     box, from such systems for the players that are not held by a side, or by projected extragradient steps.
@@ -406,14 +407,14 @@ class VaccinationGame(AffineGame):
     - own effect: ``P_ = -B / N, Q_ = -B', r_ = A + B 1 / N``;
     - without: ``P_ = 0, Q_ = -B', r_ = A``.
 
-    Where A alone is private, priors are about ``r_``: a prior of A has to be moved by ``r_ - A``, which is a
+    If only A is private, priors are about ``r_``: a prior of A has to be moved by ``r_ - A``, which is a
     function of B and N and thus public.
 
-    With one vaccine and B > 0 the game of "herd_immunity" has exactly one Nash equilibrium. Proof: divided by
+    With one vaccine and B > 0 the game of "herd_immunity" has exactly one Nash equilibrium. Proof. Divided by
     B_i, the pseudo-gradient is ``x_i / N + delta`` plus a constant, the map of a positive definite matrix; a
     positive factor per player changes no equilibrium on a box. In "as_printed" with B > 0 every player's cost
-    is concave in its own strategy: best responses are corners, and a point with residual 0 inside the box
-    can have regret.
+    is concave in its own strategy: best responses are corners, and a point with residual 0 inside the box can
+    have regret.
 
     **Privacy**: the object holds private numbers; ``repr`` shows none. `residual`, `regret`, `solve` and
     `is_monotone` compute with them, and their results are not private.

@@ -28,7 +28,8 @@ _SEGMENTS = 8
 _POINTS = 9
 # Halvings that one-sided slopes get to come together, as many as the precision leaves. At a kink, which three
 # overlapping parts hold near the middle of one, their difference does not fall below 1/2. After 5 halvings it
-# is 1/32 of itself where the slope is smooth, and at most 0.36 where it changes as the root of the distance.
+# is 1/32 of its first value if the slope is smooth, and at most 0.36 of it if the slope changes as the root
+# of the distance.
 _HALVINGS = (5, 8)
 _SHRUNK = 0.375
 # Points far outside of a bounded set, in diameters: their projections are on its boundary.

@@ -52,8 +52,8 @@ def _check_rows_apart(
     """Refuse a function of which a row changes with other rows, or from one call to the next.
 
     Of every two players each is moved while the other stays, as the numbers of two players differ in a bit:
-    some back and some forth, since a least or largest row is felt one way only. Those who stay are not at the
-    start, where a factor that other rows enter may be 0; nor is anybody on the boundary of its set.
+    some back and some forth, since a least or largest row is felt one way only. Players who stay are not at
+    the start, where a factor that other rows enter may be 0. No player is on the boundary of its set.
     """
     players, n_dims = np.arange(len(start)), start.shape[1]
     way = constraint.project(start + np.linspace(0.1, 0.3, n_dims)) - start
@@ -114,8 +114,8 @@ class CostDifferences:
     Rounding moves a central difference of step h by about ``eps |f| / h``, truncation by ``h^2 / 6`` times
     the third derivative. If that is of the order of ``|f| / L^3``, L being the length over which the cost
     varies, their sum is least at about ``h = eps^(1/3) L``. L is the distance of the sides, or else `reach`,
-    or else the size of the coordinate and at least 1. Nearer than h to a side the parabola through the three
-    points that end at the side is differentiated: the error is of the same order.
+    or else the size of the coordinate and at least 1. Nearer than h to a side, the parabola through the three
+    points that end at the side is differentiated. The error is of the same order.
     """
 
     cost: PlayerFunction
@@ -230,8 +230,8 @@ class PartialDerivatives:
 def residual_noise(gradient: Any, start: FloatArray) -> Callable[[FloatArray], float] | None:
     """Return the residual that rounding alone may make, as a function of strategies; None where it is little.
 
-    It is that of differences, or of a gradient that comes in less than double precision, relative to its size
-    at these strategies, from which a solution starts.
+    It is the rounding of differences, or of a gradient in less than double precision. It is relative to the
+    gradient's size at these strategies, from which a solution starts.
     """
     if isinstance(gradient, CostDifferences):
         return lambda x: gradient.noise(x, np.broadcast_to(x.mean(axis=0), x.shape))

@@ -60,6 +60,9 @@ _GROW = 1.2
 _SMALLEST_STEP = 1e-300
 # Longest step of a row in its first ones: where a gradient is flat, nothing else ends its growth.
 _LONGEST_STEP = 1e12
+# A spectral step must not exceed the largest of so many residuals of its row. Quadratic costs of a condition
+# number of 1,000 took 9,000 evaluations with 10, and 400 with 30.
+_REMEMBERED_STEPS = 30
 # Newton steps that one attempt may take; a guess of the sides in use settles in a few, or never.
 _NEWTON_STEPS = 30
 
@@ -119,11 +122,12 @@ def row_solutions(
     first: FloatArray,
     tol: float,
     max_iter: int,
-) -> FloatArray:
-    """Return strategies that solve the inequality of every row by itself, in any units.
+) -> tuple[FloatArray, bool]:
+    """Return strategies that solve the inequality of every row by itself, in any units, and whether all do.
 
-    Row i of `operator` is a function of row i alone. Steps, their lengths and their end are a row's own: what
-    one player returns is a function of its own costs, to the last bit, as if it had computed at home.
+    Row i of `operator` is a function of row i alone. Every row has its own steps, with their own lengths and
+    end. The result of one player is a function of its own costs, to the last bit, as if it had computed at
+    home.
 
     Parameters
     ----------
@@ -139,26 +143,53 @@ def row_solutions(
         of it.
     max_iter : int
         Most steps.
+
+    Notes
+    -----
+    A row tries a projected step of the spectral length (Barzilai and Borwein), of the change of the
+    gradient along the way before. It is taken if the residual is at most the largest of the last 30, and
+    costs one evaluation. Otherwise the row takes an extragradient step, which converges for any monotone row.
     """
-    steepness = np.sqrt(np.square(first).sum(axis=1))
+    steepness = _row_norms(first)
     known = np.isfinite(steepness) & (steepness > 0)
     unit = np.divide(reach, steepness, out=np.ones(len(start)), where=known)
     unit = np.where(np.isfinite(unit) & (unit > 0), unit, 1.0)
+
+    def residuals(x: FloatArray, gradients: FloatArray) -> FloatArray:
+        return _row_norms(x - constraint.project(x - unit[:, None] * gradients))
+
     x, sizes, gradients = start, unit, operator(start)
-    for _ in range(max_iter):
-        left = np.sqrt(np.square(x - constraint.project(x - unit[:, None] * gradients)).sum(axis=1))
+    left, spectral = residuals(x, gradients), np.full(len(start), np.inf)
+    recent = np.tile(left, (_REMEMBERED_STEPS, 1))
+    for number in range(max_iter):
         going = (left > tol * reach) & np.isfinite(gradients).all(axis=1)
         if not going.any():
-            break
-        ahead = constraint.project(x - sizes[:, None] * gradients)
+            return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, start), True
+        direct = np.isfinite(spectral)
+        ahead = constraint.project(x - np.where(direct, spectral, sizes)[:, None] * gradients)
         there = operator(ahead)
-        change, way = (np.sqrt(np.square(a - b).sum(axis=1)) for a, b in ((there, gradients), (ahead, x)))
-        short = ~(sizes * change > _LIPSCHITZ_FRACTION * way) | (sizes < _SMALLEST_STEP)
-        moves = (going & short)[:, None]
-        x = np.where(moves, constraint.project(x - sizes[:, None] * there), x)
-        gradients = np.where(moves, operator(x), gradients)
-        sizes = np.where(short, np.minimum(sizes * _GROW, _LONGEST_STEP * unit), sizes * _SHRINK)
-    return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, start)
+        way, change = _row_norms(ahead - x), _row_norms(there - gradients)
+        left_there = residuals(ahead, there)
+        short = ~direct & (~(sizes * change > _LIPSCHITZ_FRACTION * way) | (sizes < _SMALLEST_STEP))
+        accepted, second = going & direct & (left_there <= recent.max(axis=0)), going & short
+        rise = np.einsum("ij,ij->i", ahead - x, there - gradients)
+        usable = accepted | (~direct & (rise > 0) & (way > 0))
+        spectral = np.divide(way * way, rise, out=np.full(len(x), np.inf), where=usable & (rise > 0))
+        x, gradients = (np.where(accepted[:, None], *pair) for pair in ((ahead, x), (there, gradients)))
+        left = np.where(accepted, left_there, left)
+        if second.any():
+            x = np.where(second[:, None], constraint.project(x - sizes[:, None] * there), x)
+            gradients = np.where(second[:, None], operator(x), gradients)
+            left = np.where(second, residuals(x, gradients), left)
+        slot = number % _REMEMBERED_STEPS
+        recent[slot] = np.where(accepted | second, left, recent[slot])
+        grown = np.where(short, np.minimum(sizes * _GROW, _LONGEST_STEP * unit), sizes * _SHRINK)
+        sizes = np.where(direct, sizes, grown)
+    return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, start), False
+
+
+def _row_norms(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 def extragradient(
@@ -465,9 +496,9 @@ def _least_on_faces(costs: QuadraticCosts, faces: Iterator[Face], constraint: Co
     """Return the least costs over all faces.
 
     A least point lies inside some face, where the cost is stationary and does not curve downwards. If it
-    curves upwards in all of the face's directions the point is the only one and is tried here; if it is flat
-    in some, the same cost is reached by moving along those to a smaller face. Whatever else is tried
-    is projected on the set first, and so does no harm.
+    curves upwards in all of the face's directions the point is the only one and is tried here. If it is flat
+    in some, moving along those leads to a smaller face at the same cost. Whatever else is tried is projected
+    on the set first, and so does no harm.
     """
     least = np.full(len(costs.c), np.inf)
     for point, basis in faces:

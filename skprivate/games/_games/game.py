@@ -35,15 +35,15 @@ class AggregativeGame:
     """A game given by its pseudo-gradient, or by its costs (`from_cost`), for all players at once.
 
     Player i picks x_i from a convex set and bears the cost ``f_i(x_i, delta)`` where delta is the mean of all
-    strategies, its own included. A pseudo-gradient F_i tells in which direction that cost grows; strategies
+    strategies, its own included. A pseudo-gradient F_i is the direction in which that cost grows; strategies
     with ``x_i = P[x_i - F_i(x_i, delta)]`` for every player are an equilibrium.
 
     Parameters
     ----------
     pseudo_gradient : callable
-        ``pseudo_gradient(x, aggregate)`` takes two arrays of shape (n_players, n_dims), row i being player
-        i's strategy and its estimate of the aggregate, and returns F of the same shape. Row i of the result
-        may depend on row i of the arguments alone.
+        ``pseudo_gradient(x, aggregate)`` takes two arrays of shape (n_players, n_dims) and returns F of the
+        same shape. Row i holds player i's strategy and its estimate of the aggregate. Row i of the result may
+        depend on row i of the arguments alone.
     n_players : int
         N, at least 1.
     n_dims : int, default=1
@@ -70,8 +70,8 @@ class AggregativeGame:
     Raises
     ------
     TypeError, ValueError
-        A parameter of the wrong type, size or shape; a function that does not return finite numbers of the
-        right shape where it is tried, or whose rows depend on other rows.
+        A parameter has the wrong type, size or shape. A function does not return finite numbers of the right
+        shape where it is tried, or its rows depend on other rows.
 
     See Also
     --------
@@ -115,7 +115,7 @@ class AggregativeGame:
     private: frozenset[str]
     _function: Any
     _cost: Any = None
-    # By how much the aggregate moves with the own strategy, where a game was told so; None is 1/N.
+    # By how much the aggregate moves with the own strategy, if it was given; None is 1/N.
     _own_weights: FloatArray | None = None
 
     def __init__(
@@ -161,15 +161,15 @@ class AggregativeGame:
         Parameters
         ----------
         cost : callable
-            ``cost(x, aggregate)`` takes two arrays of shape (n_players, n_dims), row i being player i's
-            strategy and the aggregate, and returns the costs, of shape (n_players,), row by row.
+            ``cost(x, aggregate)`` takes two arrays of shape (n_players, n_dims) and returns the costs, of
+            shape (n_players,), row by row. Row i holds player i's strategy and the aggregate.
         n_players, n_dims, bounds, projection, diameter
             As for the class.
         gradient : callable, default=None
-            ``gradient(x, aggregate)`` returns two arrays of shape (n_players, n_dims): the derivatives of the
-            costs by the own strategy and by the aggregate, each with the other held fixed. As costs go row by
-            row, ``jax.grad(lambda x, mean: cost(x, mean).sum(), argnums=(0, 1))`` is one. None: central
-            differences of the cost, 2 n_dims evaluations for all players a round.
+            ``gradient(x, aggregate)`` returns two arrays of shape (n_players, n_dims). These are the
+            derivatives of the costs by the own strategy and by the aggregate, each with the other held fixed.
+            As costs go row by row, ``jax.grad(lambda x, mean: cost(x, mean).sum(), argnums=(0, 1))`` is one.
+            None: central differences of the cost, 2 n_dims evaluations for all players a round.
         own_effect : bool, float, or array-like of shape (n_players,), default=True
             By how much a player's own strategy moves the aggregate that it reckons with. True: 1/N, the Nash
             equilibrium. False: 0, Wardrop's. Numbers in [0, 1], where a row is no single player: 1 / (N M_i)
@@ -185,9 +185,9 @@ class AggregativeGame:
         Raises
         ------
         TypeError, ValueError
-            As for the class. If `check`, also a cost that is NaN or infinite, not differentiable, or not
-            convex in the own strategy, and a gradient that is not its derivative: the message names a player
-            and the point.
+            As for the class. With `check` also for a cost that is NaN or infinite, not differentiable, or not
+            convex in the own strategy, and for a gradient that is not its derivative. The message names a
+            player and the point.
 
         Warns
         -----
@@ -198,17 +198,18 @@ class AggregativeGame:
         -----
         The pseudo-gradient is the total derivative ``d f_i / d x_i + w_i d f_i / d delta``, w_i the own
         effect. Steps of differences are eps^(1/3) times the width of the set in that coordinate (or times
-        ``max(1, |x|)`` without sides), eps being that of the type in which the cost returns its numbers:
-        about ten digits in double precision, five in single. Differences do not leave a `Box`, or the range
-        of coordinates of a `Simplex`; another set they may leave by a step. With noise a player's estimate
-        of the aggregate may leave the range of means: a cost that is not finite there is no move.
+        ``max(1, |x|)`` without sides). Here eps is that of the type in which the cost returns its numbers.
+        This gives about ten digits in double precision, and five in single. Differences do not leave a `Box`,
+        or the range of coordinates of a `Simplex`; another set they may leave by a step. With noise a
+        player's estimate of the aggregate may leave the range of means: a cost that is not finite there is no
+        move.
 
         **Privacy**: checks use points that depend on a seed and on public sets alone. A message names a
         player, a point and a relative error, and no cost.
 
         Examples
         --------
-        The firms of above, from what they pay less what they earn.
+        The same firms, from their expenses less their earnings.
 
         >>> import numpy as np
         >>> from skprivate.games import AggregativeGame
@@ -281,8 +282,8 @@ class AggregativeGame:
         Parameters
         ----------
         own_effect : bool, float, or array-like of shape (n_players,), default=None
-            As in `from_cost`: by how much the aggregate moves with the own strategy. None: what `from_cost`
-            was told, or else 1/N.
+            As in `from_cost`: by how much the aggregate moves with the own strategy. None: the value given to
+            `from_cost`, or else 1/N.
         n_points : int, default=10
             Number of points, for every player.
         random_state : int, default=0
@@ -296,10 +297,10 @@ class AggregativeGame:
         Raises
         ------
         ValueError
-            The game has no cost, or one that is not finite at a point; or the pseudo-gradient is off by more
+            The game has no cost, or one that is not finite at a point. Or the pseudo-gradient is off by more
             than rounding and the one-sided differences allow. The message names the player, the coordinate,
-            the point and the relative error, and says if the pseudo-gradient is the partial derivative, that
-            leads to Wardrop's equilibrium.
+            the point and the relative error. It also says if the pseudo-gradient is the partial derivative,
+            which leads to Wardrop's equilibrium.
 
         Warns
         -----
@@ -308,8 +309,9 @@ class AggregativeGame:
 
         Notes
         -----
-        A pseudo-gradient is allowed as far from the central difference as the two one-sided ones are apart
-        (the derivative of a convex cost lies between them), and three digits more than the cost's rounding.
+        A pseudo-gradient may differ from the central difference by the distance of the two one-sided ones,
+        since the derivative of a convex cost lies between them. Three digits more than the cost's rounding
+        are added.
 
         Examples
         --------
@@ -382,8 +384,8 @@ class AggregativeGame:
         -------
         regret : float
             Largest over players of ``f_i(x) - min_y f_i(y, the others of x)``, in the units of the costs. The
-            player's weight 1/N in the aggregate is counted, also in a game whose pseudo-gradient leaves
-            it out: a Wardrop equilibrium has a regret of the order 1/N.
+            player's weight 1/N in the aggregate is counted, even if the game's pseudo-gradient leaves it out.
+            A Wardrop equilibrium therefore has a regret of the order 1/N.
 
         Raises
         ------
@@ -394,9 +396,9 @@ class AggregativeGame:
         Notes
         -----
         For a user's cost the least cost is searched for by projected descents, with numerical derivatives,
-        from x and from the set's start. It is the least where the cost is convex in the own strategy and
-        smooth, and the result is a LOWER bound of the regret otherwise. The cost may be evaluated a
-        little outside of the set (relative 1e-6); where it is not finite there, that side is left out.
+        from x and from the set's start. It is the least if the cost is smooth and convex in the own strategy.
+        Otherwise the result is a LOWER bound of the regret. The cost may be evaluated a little outside of the
+        set (relative 1e-6); where it is not finite there, that side is left out.
         """
         strategies = self._check_strategies(x)
         if not self.constraint.contains(strategies).all():
@@ -446,14 +448,19 @@ class AggregativeGame:
         ValueError
             Wrong shape, not finite, or a conjecture outside of [0, 1].
 
+        Warns
+        -----
+        ConvergenceWarning
+            Some responses are not found to that tolerance, as where a cost is 10,000 times as steep in one
+            direction as in another.
+
         Notes
         -----
-        A player solves ``F_i(x, aggregate + conjecture (x - reference_i)) = 0`` in its set. An aggregate that
-        is off by e moves the responses by about ``Q e / P`` with the conjecture 0, for a pseudo-gradient
-        ``P x + Q aggregate``, and by ``Q e / (P + Q)`` with the conjecture 1, which keeps to the reference
-        where players differ. Steps are projected extragradient steps, 5,000 at most, to 1e-8 of the set's
-        diameter: of a cost that is far steeper in one direction than in another (by 1,000) the result may be
-        off by more.
+        A player solves ``F_i(x, aggregate + conjecture (x - reference_i)) = 0`` in its set. Take a
+        pseudo-gradient ``P x + Q aggregate`` and an aggregate that is off by e. With the conjecture 0 the
+        responses move by about ``Q e / P``. With the conjecture 1 they move by ``Q e / (P + Q)``, but players
+        who differ from others stay closer to the reference. Steps are projected gradient steps of spectral
+        lengths, with extragradient steps where those fail, 5,000 at most, to 1e-8 of the set's diameter.
 
         **Privacy**: nothing is published. Responses to a private estimate are its post-processing, joined
         with the player's own data: no guarantee about broadcasts covers a response that others see.
@@ -475,12 +482,21 @@ class AggregativeGame:
         held = np.broadcast_to(near, shape)
         if reference is None:
             start = self.constraint.start(*shape)
-            known = self._responses(lambda x: self.pseudo_gradient(x, held), start)
+            known, _ = self._responses(lambda x: self.pseudo_gradient(x, held), start)
         else:
             known = self._check_strategies(reference)
-        return self._responses(lambda x: self.pseudo_gradient(x, held + share * (x - known)), known)
+        found, solved = self._responses(lambda x: self.pseudo_gradient(x, held + share * (x - known)), known)
+        if not solved:
+            from sklearn.exceptions import ConvergenceWarning
 
-    def _responses(self, operator: Operator, start: FloatArray) -> FloatArray:
+            warn_user(
+                "Some responses are not found to 1e-8 of the set: a cost is far steeper in one direction "
+                "than in another, or has kinks. Use units in which slopes are alike.",
+                ConvergenceWarning,
+            )
+        return found
+
+    def _responses(self, operator: Operator, start: FloatArray) -> tuple[FloatArray, bool]:
         origin, reach = self.constraint.start(self.n_players, self.n_dims), self.constraint.euclidean_diameter
         reach = reach if 0 < reach < np.inf else max(1.0, float(np.abs(origin).max()))
         # Of two public points the one where the row's gradient is larger: at one of them it may be all but 0.
@@ -499,8 +515,8 @@ class AggregativeGame:
         start : array-like of shape (n_players, n_dims), default=None
             Where to start; None is the set's public start.
         tol : float, default=1e-10
-            Stop at a `residual` of ``tol * max(1, largest |x|, largest |F|)``; with differences of a cost
-            (`from_cost`), or in single precision, also where the residual is no more than their rounding.
+            Stop at a `residual` of ``tol * max(1, largest |x|, largest |F|)``. With differences of a cost
+            (`from_cost`), or in single precision, also stop if the residual is no more than their rounding.
         max_iter : int, default=100_000
             Most iterations of the extragradient method.
 

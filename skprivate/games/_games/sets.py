@@ -353,8 +353,8 @@ class Simplex(ConstraintSet):
             return self._project_bounded(np.asarray(points, dtype=np.float64))
         if np.shape(points)[1] == 2:
             return self._project_pairs(np.asarray(points))
-        # The projection does not feel a shift of all coordinates, nor how far below the largest one less
-        # the total a coordinate lies: so nothing large is ever summed.
+        # A shift of all coordinates does not change the projection, nor does the amount by which a coordinate
+        # lies below the largest one less the total. So nothing large is ever summed.
         shifted = np.asarray(points) - np.max(points, axis=1, keepdims=True)
         np.maximum(shifted, -self.total, out=shifted)
         descending = np.sort(shifted, axis=1)[:, ::-1]

@@ -384,14 +384,14 @@ def affine_rounding(mechanism: BroadcastMechanism, P: FloatArray, Q: FloatArray)
     Notes
     -----
     Two runs with the same broadcasts have the same public parts of estimates, bit for bit (see
-    `PlayerStates`). So a run on doubles is compared with exact arithmetic that has the same public parts, and
-    two runs differ by at most the exact bound and twice the error e_k of one. Let u = 2^-53; L = n `limit`
+    `PlayerStates`). So a run on doubles is compared with exact arithmetic that has the same public parts. Two
+    runs differ by at most the exact bound plus twice the error e_k of one. Let u = 2^-53; L = n `limit`
     bounds the start, r and the public parts, in L1. With X, V and D bounds on a strategy, an estimate and a
     pseudo-gradient P x + Q v + r, rounding in the latter is at most ``(n + 3) u D``: products of n terms, the
-    estimate's sum, two more sums. Clipping at most doubles a difference (see `L1Distance`) and rounds by
-    ``(6 n + 6) u C`` itself. The move and the sum with x round by ``2 u l D + u X``: in all eta_k. A
-    projection onto other sets than a box rounds by psi_k, a few n u of what it is about. Errors travel as
-    differences do: with f_k = |I - l G| ("wang_nedic"; with clipping as there)
+    estimate's sum, two more sums. Clipping at most doubles a difference (see `L1Distance`) and rounds by ``(6
+    n + 6) u C`` itself. The move and the sum with x round by ``2 u l D + u X``: in all eta_k. A projection
+    onto other sets than a box rounds by psi_k, a few n u of what it is about. Errors travel as differences
+    do: with f_k = |I - l G| ("wang_nedic"; with clipping as there)
 
         e_{k+1} <= expansion (f_k e_k + eta_k) + psi_k;
 

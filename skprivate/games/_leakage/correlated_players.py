@@ -28,8 +28,8 @@ class JointChannel:
     Notes
     -----
     At the noiseless broadcasts of f', ``P(o | f) / P(o | f') = exp(-D(f, f'))``, and D is the sum of the
-    players' D_i. So all sums over f of p(f) exp(-D(f, f')) come from contracting the array of p over all
-    types of all players with the tables exp(-D_i), one player at a time.
+    players' D_i. So all sums over f of p(f) exp(-D(f, f')) come from one array: that of p over all types of
+    all players. It is contracted with the tables exp(-D_i), one player at a time.
     """
 
     def __init__(self, prior: JointPrior, distances: list[Distance]) -> None:

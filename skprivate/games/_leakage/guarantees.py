@@ -141,7 +141,7 @@ def largest_player_epsilon(mechanism: BroadcastMechanism) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """The guarantee that is asked for: under which prior, about whom, and by which criterion."""
+    """The requested guarantee: its prior, its view and its criterion."""
 
     prior: Prior | None
     view: View

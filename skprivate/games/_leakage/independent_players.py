@@ -200,9 +200,9 @@ class SampledPlayerPrior(PlayerPrior):
         mean - sqrt(2 V log(2 / failure) / n) - 7 log(2 / failure) / (3 (n - 1)).
 
     The failures of all r' of a net and of all kinds of players add up to 1 - confidence. By the triangle
-    inequality -log of the mean at any r' is at most D(r', r'') more than at the nearest r'' of the net. For a
-    log-concave density no net is needed: the mean is its convolution with exp(-D), log-concave too, hence
-    log-concave in r', and on a box least at a corner.
+    inequality, -log of the mean at any r' exceeds that at the nearest r'' of the net by at most D(r', r'').
+    For a log-concave density no net is needed: the mean is its convolution with exp(-D), log-concave too,
+    hence log-concave in r', and on a box least at a corner.
     """
 
     samples: FloatArray

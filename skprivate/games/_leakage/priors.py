@@ -243,7 +243,7 @@ class JointPrior(Prior):
 
 @public_module("skprivate.games")
 class TwoTypePrior(Prior):
-    """Two types and a first player whom the others follow: all as one, or any other profile alike.
+    """Two types: all players have the type of the first one, or any other profile, each equally likely.
 
     The first player is of type 0 with probability `alpha`. Given its type, all others are of the same with
     probability `beta`, and every other profile of the others is equally likely.

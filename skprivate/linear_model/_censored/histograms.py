@@ -10,8 +10,8 @@ from scipy.optimize import brentq, minimize
 
 from ..._typing import FloatArray, IntArray
 from ...base._likely_mistakes import count_at_a_bound
-from ...rounds._plans.cells import CellsPlan, ErrorAxis, SurvivalAxis
-from ...rounds._plans.moments import FINEST, MomentGrid
+from ...rounds._plans.cells import CellsPlan, SurvivalAxis
+from ...rounds._plans.moments import MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .._moments.released_moments import NoiseScales
@@ -276,12 +276,6 @@ def residual_edges(distribution: ErrorDistribution) -> FloatArray:
     """Return the ends of all cells: equal bins between two quantiles, and a cell on each side."""
     low, high = distribution.quantile([_TAIL, 1.0 - _TAIL])
     return np.concatenate([[-np.inf], np.linspace(low, high, RESIDUAL_BINS + 1), [np.inf]])
-
-
-def residual_cells(grid: MomentGrid, theta: FloatArray, distribution: ErrorDistribution) -> CellsPlan:
-    """Return the cells of the histogram of the standardised errors theta . z, censored rows before events."""
-    inner = residual_edges(distribution)[1:-1]
-    return CellsPlan(((ErrorAxis(replace(grid, exponent=FINEST), theta, inner),),))
 
 
 @public_module("skprivate.linear_model")

@@ -169,7 +169,12 @@ def regularized_covariance(
     left = covariance[0, 0] - _explained(raw, features) + own
     # Noise in the products also changes what they explain.
     error = 2.0 * noise * float(np.sqrt(1.0 + np.sum(np.linalg.solve(features, raw) ** 2)))
-    left, of_left = _shrunk_to_middle(left, error, given) if given[1] else (left, 1.0)
+    of_left = 1.0
+    if given[1]:
+        # Shrunk to the (geometric) middle of its bounds, as if these were two standard deviations apart.
+        middle, spread = float(np.sqrt(given[0] * given[1])), 0.5 * (given[1] - given[0])
+        of_left = spread**2 / (spread**2 + error**2)
+        left = middle + (left - middle) * of_left
     seen = np.array(covariance)
     seen[1:, 1:] = shrunk
     seen[0, 1:] = seen[1:, 0] = cross
@@ -225,16 +230,6 @@ def _no_outliers(cross: FloatArray, features: FloatArray, noise: float, slopes: 
 
 def _explained(cross: FloatArray, features: FloatArray) -> float:
     return float(cross @ np.linalg.solve(features, cross))
-
-
-def _shrunk_to_middle(left: float, noise: float, given: Sequence[float]) -> tuple[float, float]:
-    """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
-
-    It is taken as normal about the (geometric) middle, with the bounds two standard deviations apart.
-    """
-    middle, spread = float(np.sqrt(given[0] * given[1])), 0.5 * (given[1] - given[0])
-    share = spread**2 / (spread**2 + noise**2)
-    return middle + (left - middle) * share, share
 
 
 def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> tuple[FloatArray, float]:

@@ -225,20 +225,6 @@ def peaks_of(censored: FloatArray, noise_std: float, total: float) -> FloatArray
     return np.where(peaks > max(_PEAK * noise_std, _PEAK_SHARE * total), peaks, 0.0)
 
 
-def _watched(
-    histogram: HistogramRelease, start: tuple[float, float]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return edges of bins in standardised errors, shares that are still watched there, and rows of peaks.
-
-    A peak is what one bin of censored rows has more than its neighbours: rows censored at one time.
-    """
-    counts, noise = histogram.counts, histogram.noise_std
-    edges = (np.linspace(-1.0, 1.0, counts.shape[1] + 1) - start[0]) / start[1]
-    seen = np.where(counts > VISIBLE * noise, counts, 0.0)
-    peaks = peaks_of(np.pad(seen[0], 1), noise, float(counts.sum()))
-    return edges, np.r_[1.0, still_watched(seen)], peaks
-
-
 def choose_cells(
     histogram: HistogramRelease, start: tuple[float, float], distribution: ErrorDistribution, noise_std: float
 ) -> "Cells":
@@ -247,9 +233,14 @@ def choose_cells(
     Rows at the bounds and beyond are in the open cells at the ends. So bounds that cut off a part of the rows
     do not bias the fit.
     """
-    edges, watched, peaks = _watched(histogram, start)
-    total = max(float(histogram.counts.sum()), 1.0)
-    last = int(np.max(np.nonzero(histogram.counts.sum(axis=0) > VISIBLE * histogram.noise_std)[0], initial=2))
+    counts, noise = histogram.counts, histogram.noise_std
+    # Bins in standardised errors, shares that are still watched there, and rows censored at one time.
+    edges = (np.linspace(-1.0, 1.0, counts.shape[1] + 1) - start[0]) / start[1]
+    seen = np.where(counts > VISIBLE * noise, counts, 0.0)
+    watched = np.r_[1.0, still_watched(seen)]
+    peaks = peaks_of(np.pad(seen[0], 1), noise, float(counts.sum()))
+    total = max(float(counts.sum()), 1.0)
+    last = int(np.max(np.nonzero(counts.sum(axis=0) > VISIBLE * noise)[0], initial=2))
     ends = [*distribution.quantile(-np.expm1(-np.array(_END))), *edges[:-1][peaks > 0.0]]
     levels = np.stack([np.ones(len(_LEVELS)), distribution.quantile(_LEVELS)])
     found: list[tuple[float, Cells]] = []

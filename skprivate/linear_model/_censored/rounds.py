@@ -13,8 +13,8 @@ import numpy as np
 from ...accounting import PrivacySpent
 from ...noise._mechanisms import FitBudget
 from ...rounds._driver import Round, Rounds
-from ...rounds._plans.cells import CellsPlan
-from ...rounds._plans.moments import MANY_ROWS, MomentGrid
+from ...rounds._plans.cells import CellsPlan, ErrorAxis
+from ...rounds._plans.moments import FINEST, MANY_ROWS, MomentGrid
 from ...rounds._rows import KINDS
 from .._distributions import ErrorDistribution
 from .._moments.released_moments import Neighbours, mirrored, noise_scales, sensitivity_of_unit
@@ -286,8 +286,9 @@ class _CensoredFit:
 
     def _residual_round(self, amount: Fraction) -> Round:
         """Return the round of the residuals about the present parameters."""
-        cells = histograms.residual_cells(self.plan.grid, self.theta, self.plan.distribution)
-        return counts_round(self.plan, cells, amount, "counts of residuals")
+        inner = histograms.residual_edges(self.plan.distribution)[1:-1]
+        axis = ErrorAxis(replace(self.plan.grid, exponent=FINEST), self.theta, inner)
+        return counts_round(self.plan, CellsPlan(((axis,),)), amount, "counts of residuals")
 
     def _counts_residuals(self, estimate: newton.CurvatureEstimate | None, amount: Fraction) -> bool:
         """Return whether residuals are to be counted, decided before the last round."""

@@ -28,8 +28,8 @@ from .._distributions import ErrorDistribution
 
 # Weights that divide the noise between the constant, the target and the features.
 
-# Order of the norm in which each mechanism measures the sensitivity.
-_NORMS = {"laplace": 1, "gaussian": 2}
+#: Order of the norm in which each mechanism measures the sensitivity.
+NORMS = {"laplace": 1, "gaussian": 2}
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,7 @@ class MomentWeights:
         return Fraction(1 + self.target**2 + share * self.features**2)
 
 
-def order_of_norm(mechanism: str, x_norm: float | None) -> int | None:
-    """Return the order of the norm that `x_norm` bounds; None without it."""
-    return None if x_norm is None else _NORMS[mechanism]
-
-
-def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> MomentWeights:
+def moment_weights(n_features: int, mechanism: str, in_ball: bool) -> MomentWeights:
     """Choose the weights by public facts alone.
 
     Parameters
@@ -82,19 +77,15 @@ def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> M
         d, at least 1.
     mechanism : {"laplace", "gaussian"}
         Distribution of the noise. It determines the norm, and through it the weights.
-    norm_order : {1, 2} or None
-        The norm that bounds a scaled row of features by 1; None: every feature is bounded by itself.
+    in_ball : bool
+        Whether the mechanism's norm of a scaled row of features is at most 1. Otherwise every feature is
+        bounded by itself.
 
     Returns
     -------
     weights : MomentWeights
         Cube: target 2, features 1. L2 ball: 3 and 3. L1 ball: 3 and the smallest integer not below
         2 sqrt(d).
-
-    Raises
-    ------
-    ValueError
-        The mechanism does not go with this norm.
 
     Notes
     -----
@@ -119,16 +110,14 @@ def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> M
     Examples
     --------
     >>> from skprivate.linear_model._moments.released_moments import moment_weights
-    >>> weights = moment_weights(10, "laplace", 1)
+    >>> weights = moment_weights(10, "laplace", True)
     >>> weights.target, weights.features
     (3, 7)
     """
-    if norm_order is None:
+    if not in_ball:
         return MomentWeights(2, 1, n_features)
-    if norm_order != _NORMS[mechanism]:
-        raise ValueError(f"mechanism={mechanism!r} goes with the L{_NORMS[mechanism]} norm.")
-    features = 3 if norm_order == 2 else isqrt(4 * n_features - 1) + 1
-    return MomentWeights(3, features, n_features, norm_order)
+    features = 3 if mechanism == "gaussian" else isqrt(4 * n_features - 1) + 1
+    return MomentWeights(3, features, n_features, NORMS[mechanism])
 
 
 # Sensitivities of the moments, with their proofs.

@@ -38,11 +38,6 @@ def test_newton_gives_up_where_its_systems_have_no_solution():
     assert newton(make_problem(game), start, game.P_, game.Q_, -infinite, infinite) is None
 
 
-def test_norms_are_weighted_by_player():
-    problem = VariationalInequality(lambda x: x, Unconstrained(), 1e-9, np.array([4.0, 9.0]))
-    assert problem.norm(np.array([[1.0, 0.0], [0.0, 2.0]])) == pytest.approx(np.sqrt(40))
-
-
 KINDS = ("convex", "concave", "indefinite", "flat")
 
 

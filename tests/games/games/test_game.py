@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Games of users: what is asked of their functions, residual, regret, solution, monotonicity."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from skprivate.exceptions import UtilityWarning
-from skprivate.games import AggregativeGame, Simplex
+from skprivate.games import AggregativeGame, QuadraticAggregativeGame, Simplex
 from tests.games.conftest import N, n, nash
 
 
@@ -38,8 +41,6 @@ def test_a_game_that_is_not_monotone_warns():
 
 
 def test_no_convergence_warns():
-    from sklearn.exceptions import ConvergenceWarning
-
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         AggregativeGame(nash, N, n).solve(max_iter=2)
     endless = AggregativeGame(lambda x, v: np.ones_like(x), N, n)
@@ -67,3 +68,13 @@ def test_responses_do_not_depend_on_units(unit, cost):
 
     assert responses(unit, cost) == pytest.approx(responses(1, 1), abs=1e-6)
     assert np.ptp(responses(1, 1)[0]) > 0.5
+
+
+def test_responses_to_steep_costs_are_found_or_warn():
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
+    for steepest, handled in ((1e3, nullcontext()), (1e6, pytest.warns(ConvergenceWarning, match="steeper"))):
+        P = turn @ np.diag(np.geomspace(1, steepest, 6)) @ turn.T
+        game = QuadraticAggregativeGame(P, 0.0, np.arange(-6.0, 6.0).reshape(2, 6), bounds=(-1, 1))
+        with handled:
+            off = game.residual(game.respond(np.zeros(6)))
+        assert (off < 1e-4) == (steepest == 1e3)

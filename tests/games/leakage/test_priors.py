@@ -7,7 +7,6 @@ from scipy import stats
 
 from skprivate.games import Box, ContinuousPrior, JointPrior, SampledPrior, TypePrior
 from skprivate.games._leakage.guarantees import privacy_guarantee
-from skprivate.games._leakage.priors import as_prior
 from tests.games.conftest import HIDDEN, make_mechanism
 
 COINS = TypePrior([[0, 0], [1, 1]], [0.5, 0.5])
@@ -46,11 +45,6 @@ def test_sums_that_are_off_by_rounding_take_nothing_from_a_leakage(given):
         # The mean distance from an end type is 1: what leaks is the sum of the steps' rates, all but.
         distance = privacy_guarantee(quiet, prior, criterion="dp").epsilon / 2
         assert privacy_guarantee(quiet, prior).epsilon == pytest.approx(distance, rel=1e-6)
-
-
-def test_frozen_distributions_stand_for_priors():
-    assert isinstance(as_prior(stats.norm()), ContinuousPrior)
-    assert as_prior(COINS) is COINS
 
 
 @pytest.mark.parametrize(

@@ -114,18 +114,18 @@ DIMENSIONS = (1, 2, 3, 10, 30, 200)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_cube_weighs_the_target_twice(d, mechanism):
-    assert moment_weights(d, mechanism, None) == MomentWeights(2, 1, d)
+    assert moment_weights(d, mechanism, False) == MomentWeights(2, 1, d)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_l2_ball_does_not_depend_on_the_number_of_features(d):
-    weights = moment_weights(d, "gaussian", 2)
+    weights = moment_weights(d, "gaussian", True)
     assert (weights.target, weights.features, weights.norm_order) == (3, 3, 2)
     assert weights.squared_l2 == Fraction(19)
 
 
 @pytest.mark.parametrize(("d", "features"), [(1, 2), (2, 3), (3, 4), (4, 4), (9, 6), (10, 7), (200, 29)])
 def test_l1_ball_weighs_features_by_the_root_of_their_number(d, features):
-    weights = moment_weights(d, "laplace", 1)
+    weights = moment_weights(d, "laplace", True)
     assert (weights.target, weights.features, weights.norm_order) == (3, features, 1)
     assert weights.features_l1 == features
