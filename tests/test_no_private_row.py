@@ -91,9 +91,9 @@ def test_sources(model, n):
 def test_a_source_without_rows_is_an_error_where_their_number_is_public():
     source = TableSource(pd.DataFrame({"a": [], "y": []}, dtype=float), target="y")
     model = DPLogisticRegression(1.5, **NUMBERS)
-    with pytest.raises(ValueError, match="the source is empty"):
+    with pytest.raises(ValueError, match="the source has no rows"):
         fit_rounds(model, source)
-    with config_context(strict=True), pytest.raises(ValueError, match="the source is empty"):
+    with config_context(strict=True), pytest.raises(ValueError, match="the source has no rows"):
         fit_rounds(model, source)
 
 

@@ -123,7 +123,7 @@ class PrivateDepthTree(DPTreeClassifier, PrivateEstimatorMixin):
     max_depth_ is a function of private rows without noise.
     """
 
-    def _automatic_depth(self, partition, rule, rows, n_used, with_model):
+    def _automatic_depth(self, partition, rows, n_used, n_labels, with_model):
         depth = 1
         for deeper in range(1, 5):
             cells = partition.truncate(deeper).apply(rows.X)

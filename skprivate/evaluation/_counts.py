@@ -236,6 +236,8 @@ def release_counts(
     UserWarning
         Delta is not below 1 / n, and n is public. It comes before the charge.
     """
+    if not len(codes) == len(sizes) == len(noise.weights):
+        raise RuntimeError("the noise was planned for another number of tables.")
     entropy = check_entropy(random_state)
     n_rows: int | None = len(codes[0])
     if units is not None:
@@ -245,7 +247,8 @@ def release_counts(
         np.bincount(column, minlength=size).astype(np.int64)
         for column, size in zip(codes, sizes, strict=True)
     ]
-
+    if any(len(table) != size for table, size in zip(counts, sizes, strict=True)):
+        raise RuntimeError("a row is in no cell of its table.")
     if units is not None or noise.relation == "add-remove":
         n_rows = None
     spent = noise.describe(what, units is not None, entropy.source, **claim_of((), entropy.source), **more)

@@ -10,7 +10,6 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, TableDomain, life_data
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model._goodness_of_fit import states_of
-from tests.marks import slow
 
 SHARES = np.array([0.48, 0.3, 0.2, 0.02])
 DOMAIN = TableDomain({"load": (0, 1), "kind": list("abcd")})
@@ -119,9 +118,9 @@ def test_a_fit_without_residuals_has_no_verdict():
     assert model.summary().goodness_of_fit.startswith("no verdict: the fit released no histogram")
 
 
-@slow
+@pytest.mark.slow
 @pytest.mark.parametrize("censored", [False, True], ids=["complete", "censored"])
-def test_a_right_law_is_seldom_rejected(censored):
+def test_a_right_distribution_is_seldom_rejected(censored):
     """Of 40 fits at a level of .01, more than 4 have a probability below 5e-5."""
     assert (
         sum("reject" in fitted(lives(20_000, seed, censored=censored), seed=seed)[1] for seed in range(40))
@@ -129,9 +128,9 @@ def test_a_right_law_is_seldom_rejected(censored):
     )
 
 
-@slow
+@pytest.mark.slow
 def test_intervals_of_known_slopes_hold():
-    """Slopes of 40 fits of which some are drowned; five in a fit, of which levels depend on each other.
+    """Slopes of 40 fits, some hidden by noise; five in a fit, of which levels depend on each other.
 
     Of some hundred intervals that hold in .9, as if one in four counted, fewer than .72 have a probability
     below 1e-3 at 25; of these seeds the share is .96.

@@ -212,8 +212,8 @@ REFUSALS |= {
         f"hazard_clip {bad}": (censored_plan(hazard_clip=bad), "hazard_clip") for bad in (0.0, 1000.0, np.nan)
     },
     "epsilon of a round": (lambda ledger: round_plan(1e-14, 10**6), "epsilon too small"),
-    "limits of a half": (gradients(limits=lambda old: [*old[:-1], 0.5]), "whole numbers"),
-    "limits below 0": (gradients(limits=lambda old: [*old[:-1], -1.0]), "whole numbers"),
+    "limits of a half": (gradients(limits=lambda old: [*old[:-1], 0.5]), "integers"),
+    "limits below 0": (gradients(limits=lambda old: [*old[:-1], -1.0]), "integers"),
     "limits of other kinds": (gradients(limits=lambda old: old[:4]), "limits"),
     "nan in X of a round": (summed(rows_of_kinds(X=spoilt(X, np.nan)[:, 1:])), "must be finite"),
     "inf in X of a round": (summed(rows_of_kinds(X=spoilt(X, np.inf)[:, 1:])), "must be finite"),

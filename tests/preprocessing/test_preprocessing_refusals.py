@@ -47,7 +47,7 @@ ESTIMATES = {
     "two estimates": (several_estimates, "one call of estimate_bounds"),
     "columns without names": (
         lambda: BoundsAccumulator(2).update(pd.DataFrame(ONES, columns=["a", "b"])),
-        "name the features",
+        "Name the features",
     ),
 }
 ESTIMATES_TYPES = {
