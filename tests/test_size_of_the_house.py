@@ -42,7 +42,7 @@ MOST_LINES = {
     "collaborative": 3770,
     "collection": 2035,
     "domain": 1668,
-    "ensemble": 1957,
+    "ensemble": 1951,
     "partition": 1522,
     "utils": 1317,
     "model_selection": 1258,

@@ -35,13 +35,7 @@ from ..utils._arguments import KEY_BYTES, RowUnits, number_units
 from ..utils._compat import Interval, StrOptions
 from ..utils._private_fit import public_errors
 from ..utils._tables import within_bounds
-from ._plan import (
-    ColumnCells,
-    check_cells,
-    check_monotone,
-    columns_of_domain,
-    columns_of_numbers,
-)
+from ._plan import ColumnCells, check_cells, check_monotone, columns_of_domain, columns_of_numbers
 from ._public_scores import PublicScores
 from ._release import BoostingRelease, BoostingTask, boosting_rounds
 from ._shape_functions import bounded_columns, importances_of, least_missing, random_cells_of, shapes_of

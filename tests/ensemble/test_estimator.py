@@ -13,12 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skprivate import (
-    DPBoostingClassifier,
-    DPBoostingRegressor,
-    PrivacyLedger,
-    config_context,
-)
+from skprivate import DPBoostingClassifier, DPBoostingRegressor, PrivacyLedger, config_context
 from skprivate.ensemble._public_scores import PublicScores
 from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import zcdp_to_epsilon

@@ -91,17 +91,6 @@ def test_weak_effects_of_many_columns_keep_their_order():
         assert roc_auc_score(y, found.model.scores(X)[:, 0]) > 0.515
 
 
-def test_lines_have_more_cells_than_the_steps_on_rare_events():
-    # Seeded; the steps have 4 bins.
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(10_000, 3))
-    y = rng.logistic(size=10_000) < 12 * X[:, 0] - 12
-    model = DPBoostingClassifier(0.5, delta=1e-6, bounds=(0, 1), classes=[False, True], random_state=0)
-    values = model.fit(X, y).shape_functions_[0].values
-    assert len(values) >= 20
-    assert len(np.unique(values)) == len(values)
-
-
 def test_curves_are_found_where_columns_show_some_and_else_dropped():
     found, _ = start_of(0.0, rows=radii_of(5000, 0))
     ends, middle = (np.mean([table[cells, 0] for table in found.model.tables]) for cells in ([0, -1], [3, 4]))
@@ -128,6 +117,8 @@ def test_a_fit_is_better_by_it_than_steps_on_single_columns():
         log_loss(y, model.set_params(random_state=seed).fit(*rows).predict_proba(X)) for seed in range(4)
     ]
     assert np.mean(losses) < 0.604
+    # The steps have at most 20 bins.
+    assert len(model.shape_functions_[0].values) > 22
 
 
 def test_directions_of_rare_levels_stay_within_what_a_plan_may_hold():

@@ -17,9 +17,7 @@ from skprivate.ensemble._release import (
     joined_cells,
     posterior_sizes,
 )
-from skprivate.rounds._plans.boosting import (
-    CodedFeature,
-)
+from skprivate.rounds._plans.boosting import CodedFeature
 
 
 class TestCells:
