@@ -306,7 +306,7 @@ def tabulate_half_binomials():
 
 
 cdef int64_t draw_half_binomial(WordStream stream, const uint64_t[:, ::1] halves, int j) except -1 nogil:
-    """Ones among 2^j bits: from the first 32 bits of a uniform number, and from more if these do not decide."""
+    """Count the ones of 2^j bits, by the first 32 bits of a uniform number, or by more if needed."""
     cdef const uint64_t* row = &halves[j - 6, 0]
     cdef uint64_t head = stream.bits(32)
     cdef Py_ssize_t k = GUIDE + <Py_ssize_t> row[1 + (head >> 24)]
