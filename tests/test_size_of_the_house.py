@@ -30,7 +30,7 @@ MOST_LINES_OF_A_MODULE = 520
 MOST_FILES_OF_A_FIT = 25
 MOST_FILES_OF_A_PREDICTION = 12
 MOST_CLASSES = 4
-MOST_LINES_BESIDE = {"tests": 45_448, "benchmarks": 9_657}
+MOST_LINES_BESIDE = {"tests": 45_489, "benchmarks": 9_657}
 MOST_LINES = {
     "linear_model": 6170,
     "audit": 4410,

@@ -410,6 +410,7 @@ _TOLERANCE = 5e-10
 _ACCURACY = 1e-12
 # Added to the value, absolute below 1: two rules that are nearly exact may have the same error.
 _SLACK = 1e-11
+# Panels of the first rule; set by hand.
 _FIRST_PANELS = 16
 # With more panels the current bound is returned: still a bound, with a wider gap.
 _MOST_PANELS = 2**15

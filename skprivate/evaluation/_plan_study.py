@@ -188,7 +188,7 @@ def plan_study(
     >>> plan.mark
     'computed from public rows: nothing was spent'
     """
-    given = {name: value for name, value in locals().items() if name in _CONSTRAINTS}
+    given = {name: value for name, value in dict(locals()).items() if name in _CONSTRAINTS}
     validate_parameter_constraints(_CONSTRAINTS, given, "plan_study")
     grid = check_epsilons(epsilons)
     labels = _predicts_labels(estimator)
@@ -480,7 +480,7 @@ def plan_life_study(
     >>> plan.table[1].widest < plan.table[0].widest, plan.rows_needed[1].n < plan.rows_needed[0].n
     (True, True)
     """
-    given = {name: value for name, value in locals().items() if name in _LIFE_CONSTRAINTS}
+    given = {name: value for name, value in dict(locals()).items() if name in _LIFE_CONSTRAINTS}
     validate_parameter_constraints(_LIFE_CONSTRAINTS, given, "plan_life_study")
     grid = check_epsilons(epsilons)
     sizes = [check_int(one, "n", least=_FEWEST_ROWS) for one in ([n] if np.ndim(n) == 0 else n)]  # type: ignore[union-attr]

@@ -224,7 +224,7 @@ def private_describe(
     >>> described.privacy_spent.epsilon
     Fraction(1, 1)
     """
-    parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
+    parameters = {name: value for name, value in dict(locals()).items() if name in CONSTRAINTS}
     validate_parameter_constraints(CONSTRAINTS, parameters, "private_describe")
     refuse_seed(random_state, "private_describe")
     entropy: Any = check_entropy(random_state)

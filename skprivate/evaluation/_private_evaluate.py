@@ -206,7 +206,7 @@ def private_evaluate(
     >>> result.privacy_spent.epsilon, result.privacy_spent.private
     (Fraction(1, 1), True)
     """
-    given = {name: value for name, value in locals().items() if name in CONSTRAINTS}
+    given = {name: value for name, value in dict(locals()).items() if name in CONSTRAINTS}
     validate_parameter_constraints(CONSTRAINTS, given, _NAME)
     refuse_seed(random_state, _NAME)
     entropy: Any = check_entropy(random_state)

@@ -820,7 +820,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         ledger: PrivacyLedger | None = None,
     ) -> None:
         # All parameters of a preset: all but the distribution.
-        super().__init__(**{name: value for name, value in locals().items() if name in LLS_CONSTRAINTS})
+        super().__init__(**{name: value for name, value in dict(locals()).items() if name in LLS_CONSTRAINTS})
         self.distribution = distribution
 
     def __sklearn_tags__(self) -> Tags:

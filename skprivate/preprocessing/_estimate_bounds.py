@@ -210,7 +210,7 @@ def estimate_bounds(
     >>> bounds_y[1], spent.epsilon
     (8192.0, Fraction(1, 2))
     """
-    parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
+    parameters = {name: value for name, value in dict(locals()).items() if name in CONSTRAINTS}
     validate_parameter_constraints(CONSTRAINTS, parameters, "estimate_bounds")
     refuse_seed(random_state, "estimate_bounds")
     entropy = check_entropy(random_state)
@@ -475,7 +475,7 @@ class BoundsAccumulator(PlanAccumulator):
         TypeError, ValueError
             A parameter is out of range. The counts are kept.
         """
-        parameters = {name: value for name, value in locals().items() if name in CONSTRAINTS}
+        parameters = {name: value for name, value in dict(locals()).items() if name in CONSTRAINTS}
         self._require_unreleased()
         validate_parameter_constraints(CONSTRAINTS, parameters, "BoundsAccumulator.release")
         refuse_seed(random_state, "BoundsAccumulator.release")

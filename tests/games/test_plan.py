@@ -51,3 +51,7 @@ def test_a_range_that_integers_do_not_hold_is_refused():
     for scales, reach in (([1.0, 2.0**38], 1.0), ([1.0], 2.0**38), ([1e300], 1.0)):
         with pytest.raises(ValueError, match="orders of magnitude"):
             make_grid(np.array(scales), reach)
+
+
+def test_no_grid_without_noise():
+    assert make_grid(np.array([1.0, 0.0]), 1.0) is None

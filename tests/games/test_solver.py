@@ -14,11 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from skprivate import PrivacyLedger, config_context, privacy_report
 from skprivate.exceptions import (
     BudgetExceededError,
+    PrivacyLeakError,
     PrivacyLeakWarning,
     PrivacyUnboundedError,
     UtilityWarning,
 )
 from skprivate.games import PrivateNashSolver, QuadraticAggregativeGame, TypePrior, VaccinationGame
+from skprivate.games._rounds import PlayerStates, SolverState
 from tests.marks import needs_callbacks
 
 # These runs show what a round does, at whatever epsilon.
@@ -351,3 +353,22 @@ def test_a_second_fit_starts_anew_and_is_charged_in_full(game, tmp_path):
     assert fitted.set_params(random_state=None).fit(game).privacy_spent_.private
     first, second = (entry.epsilon for entry in ledger.entries())
     assert first == second == fitted.privacy_spent_.epsilon
+
+
+def test_strict_mode_travels_with_a_pickle():
+    game = QuadraticAggregativeGame(1.0, 0.5, R)
+    with config_context(strict=True):
+        packed = pickle.dumps(solver())
+    with pytest.raises(PrivacyLeakError):
+        pickle.loads(packed).fit(game)
+
+
+def test_a_round_that_was_cut_short_is_kept_once():
+    run = SolverState.initial(np.zeros((2, 1)), None, "all")
+    for value in (1.0, 2.0):
+        run._record(0, np.full((2, 1), value), PlayerStates.initial(np.full((2, 1), value)))
+    assert {name: [float(step[0, 0]) for step in path] for name, path in run.history.items()} == {
+        "observations": [2.0],
+        "strategies": [0.0, 2.0],
+        "estimates": [0.0, 2.0],
+    }

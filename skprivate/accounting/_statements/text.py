@@ -63,8 +63,9 @@ AMOUNTS_OF_RELEASE = ("sensitivity", "noise_scale", "epsilon", "rho", "times")
 #: Relative error of an exact guarantee; many times the error of the floats behind it.
 ROUNDING = 1e-9
 _WIDTH = 200  # characters of one printed value: bounds of a thousand features stay on one line
-# A factor with a larger exponent is printed as a power of e; a larger factor, as a power of ten.
+# A factor with a larger exponent is printed as a power of e: near the largest float.
 _LARGEST_EXPONENT = 700
+# A larger factor is printed as a power of ten; set by hand.
 _LARGEST_PLAIN = 10**6
 
 

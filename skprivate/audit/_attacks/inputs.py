@@ -8,6 +8,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ...noise import check_entropy
 
+# 128 bits: no two runs draw the same seed.
 _SEED_BYTES = 16
 
 

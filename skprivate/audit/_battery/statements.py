@@ -131,6 +131,7 @@ def check_pipeline_steps(case: AuditCase) -> None:
 
 # Checks of the privacy ledger: its charges, their times and its entries.
 
+# The fewest that a search can have.
 _FOLDS = 2
 
 

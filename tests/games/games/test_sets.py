@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import optimize
 
 from skprivate.games import Box, ConstraintSet, Simplex
 from skprivate.games._games.sets import ProjectionSet, Unconstrained, check_constraint
@@ -161,3 +162,24 @@ def test_diameters_of_a_simplex_with_largest_coordinates_are_bounds():
         apart = ends[:, None] - ends
         assert np.abs(apart).sum(axis=2).max() <= limits.diameter * (1 + 1e-9)
         assert np.linalg.norm(apart, axis=2).max() <= limits.euclidean_diameter * (1 + 1e-9)
+
+
+def test_simplex_projection_is_the_nearest_point():
+    generator = np.random.default_rng(0)
+    for n_dims in (1, 2, 3, 5):
+        rows = generator.normal(scale=2.0, size=(6, n_dims))
+        for row, projected in zip(rows, Simplex(1.5).project(rows), strict=True):
+            found = optimize.minimize(
+                lambda y, row=row: ((y - row) ** 2).sum(),
+                np.full(n_dims, 1.5 / n_dims),
+                bounds=[(0, None)] * n_dims,
+                constraints={"type": "eq", "fun": lambda y: y.sum() - 1.5},
+                tol=1e-12,
+            )
+            np.testing.assert_allclose(projected, found.x, atol=1e-5)
+
+
+def test_corners_cannot_be_written():
+    box = Box([0.0], [1.0])
+    with pytest.raises(ValueError, match="read-only"):
+        box.lower[0] = -5.0

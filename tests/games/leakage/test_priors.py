@@ -7,6 +7,7 @@ from scipy import stats
 
 from skprivate.games import Box, ContinuousPrior, JointPrior, SampledPrior, TypePrior
 from skprivate.games._leakage.guarantees import privacy_guarantee
+from skprivate.games._leakage.priors import as_prior
 from tests.games.conftest import HIDDEN, make_mechanism
 
 COINS = TypePrior([[0, 0], [1, 1]], [0.5, 0.5])
@@ -68,3 +69,8 @@ def test_samples_repeat_with_their_seed():
     prior = SampledPrior(draw, (0, 1), n_samples=50, random_state=1)
     assert np.array_equal(prior.sample(2), prior.sample(2))
     assert not np.array_equal(prior.sample(2), SampledPrior(draw, (0, 1), n_samples=50).sample(2))
+
+
+def test_frozen_distributions_stand_for_priors():
+    assert isinstance(as_prior(stats.norm()), ContinuousPrior)
+    assert as_prior(COINS) is COINS
