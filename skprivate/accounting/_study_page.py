@@ -341,7 +341,7 @@ def _uncovered(named: Named, account: report.Account) -> Rows:
     rows_of_one = max((spent.max_rows_per_unit for _, spent in runs if spent.unit == "group"), default=0)
     found = {
         "charges not private": f"{exposed} of {len(account.entries)}" if exposed else "",
-        "failed fits": f"{failed} fits failed, which may reveal something about the rows" if failed else "",
+        "failed fits": f"{failed}: a failure may reveal something about the rows" if failed else "",
         "not charged": _said(name for name, spent in runs if _kind(spent) not in charged),
         "not private": _said(name for name, it, _ in named if not getattr(it, "private", True)),
         "not protected": _said(
